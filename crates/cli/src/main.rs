@@ -1,0 +1,2 @@
+//! The `echomq` command.
+fn main() {}

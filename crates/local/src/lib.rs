@@ -1,0 +1,1 @@
+//! Find, start, join and end Valkey servers on this machine

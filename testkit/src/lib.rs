@@ -1,0 +1,1 @@
+//! Break servers on purpose, for tests
