@@ -1,0 +1,110 @@
+//! Which node owns which slot, as far as we know. Read without a lock by every request.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use echomq_keyspace::Slot;
+
+use crate::Address;
+use crate::node::Node;
+use crate::topology::Shard;
+
+const NOBODY: u16 = u16::MAX;
+
+/// Slots point into a table of nodes that only grows: a request may hold a node that has left, and a node
+/// that comes back finds its place.
+pub(crate) struct SlotMap {
+    slots: Box<[AtomicU16]>,
+    table: RwLock<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    nodes: Vec<Arc<Node>>,
+    index: HashMap<Address, u16>,
+    /// The nodes of the last topology, primaries first.
+    current: Vec<u16>,
+    primaries: usize,
+}
+
+impl Table {
+    fn place(&mut self, address: &Address) -> u16 {
+        if let Some(&at) = self.index.get(address) {
+            return at;
+        }
+        let at = self.nodes.len() as u16;
+        self.nodes.push(Arc::new(Node::new(address.clone())));
+        self.index.insert(address.clone(), at);
+        at
+    }
+}
+
+impl SlotMap {
+    pub(crate) fn new() -> SlotMap {
+        let slots = (0..Slot::COUNT).map(|_| AtomicU16::new(NOBODY)).collect();
+        SlotMap { slots, table: RwLock::default() }
+    }
+
+    pub(crate) fn owner(&self, slot: Slot) -> Option<Arc<Node>> {
+        let at = self.slots[usize::from(slot.get())].load(Ordering::Acquire);
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.nodes.get(usize::from(at)).cloned()
+    }
+
+    pub(crate) fn node(&self, address: &Address) -> Arc<Node> {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let at = table.place(address);
+        table.nodes[usize::from(at)].clone()
+    }
+
+    /// What a MOVED says about one slot.
+    pub(crate) fn patch(&self, slot: Slot, address: &Address) -> Arc<Node> {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let at = table.place(address);
+        if !table.current.contains(&at) {
+            let primaries = table.primaries;
+            table.current.insert(primaries, at);
+            table.primaries += 1;
+        }
+        self.slots[usize::from(slot.get())].store(at, Ordering::Release);
+        table.nodes[usize::from(at)].clone()
+    }
+
+    /// Takes over a whole topology; a slot that it does not name has no node.
+    pub(crate) fn replace(&self, shards: &[Shard]) {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let mut owners = vec![NOBODY; usize::from(Slot::COUNT)];
+        let mut primaries = Vec::new();
+        let mut replicas = Vec::new();
+        for shard in shards {
+            let at = table.place(&shard.primary);
+            owners[usize::from(shard.first.get())..=usize::from(shard.last.get())].fill(at);
+            if !primaries.contains(&at) {
+                primaries.push(at);
+            }
+            replicas.extend(shard.replicas.iter().map(|address| table.place(address)));
+        }
+        for (slot, owner) in self.slots.iter().zip(owners) {
+            slot.store(owner, Ordering::Release);
+        }
+        replicas.retain(|at| !primaries.contains(at));
+        replicas.sort_unstable();
+        replicas.dedup();
+        table.primaries = primaries.len();
+        table.current = primaries;
+        table.current.extend(replicas);
+    }
+
+    /// The nodes that own slots.
+    pub(crate) fn primaries(&self) -> Vec<Arc<Node>> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.current[..table.primaries].iter().map(|&at| table.nodes[usize::from(at)].clone()).collect()
+    }
+
+    /// All nodes of the last topology.
+    pub(crate) fn nodes(&self) -> Vec<Arc<Node>> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.current.iter().map(|&at| table.nodes[usize::from(at)].clone()).collect()
+    }
+}

@@ -1,0 +1,264 @@
+//! Sharded pub/sub: one connection per node, one SSUBSCRIBE per channel, set up again wherever its slot
+//! lives after a failover or a move.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use echomq_keyspace::Slot;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, Value};
+use tokio::sync::{Notify, mpsc};
+
+use crate::Address;
+use crate::client::Shared;
+use crate::node::{CONNECT_LIMIT, client};
+use crate::redirect::Refusal;
+
+/// How many notices wait for a subscriber that does not read; more are dropped, since each is a hint.
+const BACKLOG: usize = 64;
+/// How soon a channel without its subscription is tried again.
+const RETRY: Duration = Duration::from_millis(100);
+/// How often the owners of the channels' slots are compared with the map when all is well.
+const CHECK: Duration = Duration::from_secs(1);
+
+/// What a subscriber hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A message of the channel.
+    Message(Vec<u8>),
+    /// The subscription stands (again). Messages sent before may be missing.
+    Resubscribed,
+}
+
+/// A subscription; dropping it ends it.
+#[derive(Debug)]
+pub struct Subscription {
+    channel: Vec<u8>,
+    notices: mpsc::Receiver<Notice>,
+    wishes: Weak<Wishes>,
+}
+
+impl Subscription {
+    /// The next notice; `None` when the client has gone.
+    pub async fn next(&mut self) -> Option<Notice> {
+        self.notices.recv().await
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.notices.close();
+        if let Some(wishes) = self.wishes.upgrade() {
+            let mut channels = wishes.lock();
+            if let Some(senders) = channels.get_mut(&self.channel) {
+                senders.retain(|sender| !sender.is_closed());
+                if senders.is_empty() {
+                    channels.remove(&self.channel);
+                }
+            }
+            wishes.changed.notify_one();
+        }
+    }
+}
+
+/// Which channels somebody wants to hear.
+#[derive(Debug, Default)]
+struct Wishes {
+    channels: Mutex<HashMap<Vec<u8>, Vec<mpsc::Sender<Notice>>>>,
+    changed: Notify,
+}
+
+impl Wishes {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Vec<mpsc::Sender<Notice>>>> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, channel: &[u8], notice: &Notice) {
+        for sender in self.lock().get(channel).into_iter().flatten() {
+            // A full backlog loses nothing but hints.
+            let _ = sender.try_send(notice.clone());
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Hub {
+    wishes: Arc<Wishes>,
+    started: std::sync::OnceLock<()>,
+}
+
+impl Hub {
+    pub(crate) fn subscribe(&self, shared: &Arc<Shared>, channel: &[u8]) -> Subscription {
+        let (sender, notices) = mpsc::channel(BACKLOG);
+        self.wishes.lock().entry(channel.to_vec()).or_default().push(sender);
+        self.wishes.changed.notify_one();
+        self.started.get_or_init(|| {
+            let (pushes, heard) = mpsc::unbounded_channel();
+            let listener = Listener {
+                shared: Arc::downgrade(shared),
+                wishes: self.wishes.clone(),
+                lines: HashMap::new(),
+                pushes,
+                opened: 0,
+            };
+            tokio::spawn(listener.run(heard));
+        });
+        Subscription { channel: channel.to_vec(), notices, wishes: Arc::downgrade(&self.wishes) }
+    }
+}
+
+/// A push and the line (by its number) that it came over.
+type Heard = (u64, PushInfo);
+
+struct Line {
+    number: u64,
+    connection: MultiplexedConnection,
+    channels: HashSet<Vec<u8>>,
+}
+
+struct Listener {
+    shared: Weak<Shared>,
+    wishes: Arc<Wishes>,
+    lines: HashMap<Address, Line>,
+    pushes: mpsc::UnboundedSender<Heard>,
+    opened: u64,
+}
+
+impl Listener {
+    async fn run(mut self, mut heard: mpsc::UnboundedReceiver<Heard>) {
+        let wishes = self.wishes.clone();
+        loop {
+            let Some(shared) = self.shared.upgrade() else { return };
+            let all_stand = self.set_up(&shared).await;
+            drop(shared);
+            let pause = if all_stand { CHECK } else { RETRY };
+            tokio::select! {
+                () = wishes.changed.notified() => {}
+                () = tokio::time::sleep(pause) => {}
+                Some(push) = heard.recv() => {
+                    self.hear(push);
+                    while let Ok(push) = heard.try_recv() {
+                        self.hear(push);
+                    }
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, (number, push): Heard) {
+        match (push.kind, &push.data[..]) {
+            (PushKind::SMessage, [Value::BulkString(channel), Value::BulkString(message)]) => {
+                self.wishes.tell(channel, &Notice::Message(message.clone()));
+            }
+            (PushKind::SUnsubscribe, [Value::BulkString(channel), ..]) => {
+                // The slot has left that node, or we asked for it ourselves.
+                for line in self.lines.values_mut().filter(|line| line.number == number) {
+                    line.channels.remove(channel);
+                }
+                if let Some(shared) = self.shared.upgrade() {
+                    shared.refresher.request();
+                }
+            }
+            (PushKind::Disconnection, _) => {
+                self.lines.retain(|_, line| line.number != number);
+                if let Some(shared) = self.shared.upgrade() {
+                    shared.refresher.request();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Subscribes what is wanted and does not stand, drops what nobody wants. True when all stands.
+    async fn set_up(&mut self, shared: &Arc<Shared>) -> bool {
+        let wanted: HashSet<Vec<u8>> = self.wishes.lock().keys().cloned().collect();
+        self.drop_unwanted(&wanted).await;
+        let mut all_stand = true;
+        for channel in &wanted {
+            let owner = shared.map.owner(Slot::of(channel)).map(|node| node.address.clone());
+            let Some(owner) = owner else {
+                shared.refresher.request();
+                all_stand = false;
+                continue;
+            };
+            if self.lines.get(&owner).is_some_and(|line| line.channels.contains(channel)) {
+                continue;
+            }
+            if self.subscribe(shared, &owner, channel).await {
+                self.wishes.tell(channel, &Notice::Resubscribed);
+            } else {
+                all_stand = false;
+            }
+        }
+        all_stand
+    }
+
+    async fn drop_unwanted(&mut self, wanted: &HashSet<Vec<u8>>) {
+        for line in self.lines.values_mut() {
+            let gone: Vec<_> =
+                line.channels.iter().filter(|channel| !wanted.contains(*channel)).cloned().collect();
+            for channel in gone {
+                let mut cmd = Cmd::new();
+                cmd.arg("SUNSUBSCRIBE").arg(&channel);
+                let _ = tokio::time::timeout(CONNECT_LIMIT, line.connection.send_packed_command(&cmd)).await;
+                line.channels.remove(&channel);
+            }
+        }
+    }
+
+    async fn subscribe(&mut self, shared: &Arc<Shared>, owner: &Address, channel: &[u8]) -> bool {
+        if !self.lines.contains_key(owner) {
+            match self.open(shared, owner).await {
+                Ok(line) => drop(self.lines.insert(owner.clone(), line)),
+                Err(cause) => {
+                    tracing::debug!(%owner, cause, "no connection for messages");
+                    shared.refresher.request();
+                    return false;
+                }
+            }
+        }
+        let Some(line) = self.lines.get_mut(owner) else { return false };
+        let mut cmd = Cmd::new();
+        cmd.arg("SSUBSCRIBE").arg(channel);
+        match tokio::time::timeout(CONNECT_LIMIT, line.connection.send_packed_command(&cmd)).await {
+            Ok(Ok(Value::Push { kind: PushKind::SSubscribe, data }))
+                if data.first() == Some(&Value::BulkString(channel.to_vec())) =>
+            {
+                line.channels.insert(channel.to_vec());
+                true
+            }
+            Ok(Ok(Value::ServerError(fault))) => {
+                if let Refusal::Moved { slot, to } =
+                    Refusal::read(fault.code(), fault.details().unwrap_or_default(), owner)
+                {
+                    shared.map.patch(slot, &to);
+                }
+                shared.refresher.request();
+                false
+            }
+            // An unasked-for SUNSUBSCRIBE taken for our answer, a lost line, a frozen node: begin anew.
+            _ => {
+                self.lines.remove(owner);
+                shared.refresher.request();
+                false
+            }
+        }
+    }
+
+    async fn open(&mut self, shared: &Arc<Shared>, owner: &Address) -> Result<Line, String> {
+        self.opened += 1;
+        let (number, pushes) = (self.opened, self.pushes.clone());
+        let config = AsyncConnectionConfig::new()
+            .set_response_timeout(None)
+            .set_connection_timeout(Some(CONNECT_LIMIT))
+            .set_push_sender(move |push| pushes.send((number, push)).map_err(|_| redis::aio::SendError));
+        let connection = async {
+            client(owner, &shared.seeds, ProtocolVersion::RESP3)?
+                .get_multiplexed_async_connection_with_config(&config)
+                .await
+        };
+        let connection = connection.await.map_err(|cause| cause.to_string())?;
+        Ok(Line { number, connection, channels: HashSet::new() })
+    }
+}
