@@ -1,0 +1,39 @@
+//! Asking one server, by a connection of its own: the crate's only sockets.
+
+use std::time::Duration;
+
+use redis::{
+    Connection, ConnectionAddr, ConnectionInfo, FromRedisValue, IntoConnectionInfo, RedisConnectionInfo,
+};
+
+/// A server that accepts but does not answer within this is treated as one that is not there.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// Sends one command to the server on a loopback port and returns its answer, or why there is none as text.
+///
+/// Each call has its own connection: nothing is left to notice when the server is killed, cut or stopped.
+pub(crate) fn ask<T: FromRedisValue>(port: u16, command: &[&str]) -> Result<T, String> {
+    connect(port)
+        .and_then(|mut connection| {
+            let mut cmd = redis::Cmd::new();
+            cmd.arg(command);
+            cmd.query(&mut connection)
+        })
+        .map_err(|error| error.to_string())
+}
+
+fn connect(port: u16) -> redis::RedisResult<Connection> {
+    let client = redis::Client::open(info(port)?)?;
+    let connection = client.get_connection_with_timeout(LIMIT)?;
+    connection.set_read_timeout(Some(LIMIT))?;
+    connection.set_write_timeout(Some(LIMIT))?;
+    Ok(connection)
+}
+
+fn info(port: u16) -> redis::RedisResult<ConnectionInfo> {
+    let address = ConnectionAddr::Tcp("127.0.0.1".into(), port);
+    // No greeting: a server that still loads refuses it.
+    Ok(address
+        .into_connection_info()?
+        .set_redis_settings(RedisConnectionInfo::default().set_skip_set_lib_name()))
+}
