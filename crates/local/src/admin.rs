@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use redis::{
-    Connection, ConnectionAddr, ConnectionInfo, FromRedisValue, IntoConnectionInfo, RedisConnectionInfo,
+    Cmd, Connection, ConnectionAddr, ConnectionInfo, FromRedisValue, IntoConnectionInfo, ProtocolVersion,
+    RedisConnectionInfo, ToRedisArgs,
 };
 
 /// A server that accepts but does not answer within this is treated as one that is not there.
@@ -12,13 +13,9 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Sends one command to the server on a loopback port and returns its answer, or why there is none as text.
 ///
 /// Each call has its own connection: nothing is left to notice when the server is killed, cut or stopped.
-pub(crate) fn ask<T: FromRedisValue>(port: u16, command: &[&str]) -> Result<T, String> {
+pub(crate) fn ask<T: FromRedisValue>(port: u16, command: impl ToRedisArgs) -> Result<T, String> {
     connect(port)
-        .and_then(|mut connection| {
-            let mut cmd = redis::Cmd::new();
-            cmd.arg(command);
-            cmd.query(&mut connection)
-        })
+        .and_then(|mut connection| Cmd::new().arg(command).query(&mut connection))
         .map_err(|error| error.to_string())
 }
 
@@ -33,7 +30,6 @@ fn connect(port: u16) -> redis::RedisResult<Connection> {
 fn info(port: u16) -> redis::RedisResult<ConnectionInfo> {
     let address = ConnectionAddr::Tcp("127.0.0.1".into(), port);
     // No greeting: a server that still loads refuses it.
-    Ok(address
-        .into_connection_info()?
-        .set_redis_settings(RedisConnectionInfo::default().set_skip_set_lib_name()))
+    let plain = RedisConnectionInfo::default().set_protocol(ProtocolVersion::RESP2).set_skip_set_lib_name();
+    Ok(address.into_connection_info()?.set_redis_settings(plain))
 }

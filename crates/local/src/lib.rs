@@ -2,6 +2,7 @@
 #![doc = ""]
 mod admin;
 mod conf;
+mod embedded;
 mod engine;
 mod error;
 mod fetch;
@@ -16,6 +17,7 @@ mod program;
 mod running;
 mod view;
 
+pub use embedded::Embedded;
 pub use engine::{Engine, EngineName, Version};
 pub use error::Error;
 pub use launch::Launch;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use redis::FromRedisValue;
+use redis::{FromRedisValue, ToRedisArgs};
 use rustix::process::Signal;
 
 use crate::conf::{self, Conf};
@@ -93,7 +93,7 @@ impl Node {
     /// # Errors
     ///
     /// What the server or the system said, as text.
-    pub fn ask<T: FromRedisValue>(&self, command: &[&str]) -> Result<T, String> {
+    pub fn ask<T: FromRedisValue>(&self, command: impl ToRedisArgs) -> Result<T, String> {
         admin::ask(self.port(), command)
     }
 
