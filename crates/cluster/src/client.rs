@@ -88,8 +88,29 @@ impl Client {
 
     /// Sends one command to the node of its keys and returns the reply; a refusal by the server is an error.
     pub async fn call(&self, command: Command, repeat: Repeat) -> Result<Value, Error> {
+        Ok(self.call_traced(command, repeat).await?.0)
+    }
+
+    /// Like [`Client::call`], and tells whether the answer came from the other side of a slot that is being
+    /// moved. There, "no such key" may mean "not here yet".
+    pub async fn call_traced(&self, command: Command, repeat: Repeat) -> Result<(Value, bool), Error> {
         let slot = command.slot().inspect_err(|_| self.shared.counters.refused())?;
-        self.route(slot, Body::One(command), repeat).await
+        let mut errand = self.errand(slot, Body::One(command), repeat);
+        let value = errand.run().await?;
+        Ok((value, errand.asked))
+    }
+
+    /// Like [`Client::call`] for an idempotent command, but does not wait while its keys are on two nodes:
+    /// then the answer is `None`, at once.
+    pub async fn call_whole(&self, command: Command) -> Result<Option<Value>, Error> {
+        let slot = command.slot().inspect_err(|_| self.shared.counters.refused())?;
+        let mut errand = self.errand(slot, Body::One(command), Repeat::Idempotent);
+        errand.patient = false;
+        match errand.run().await {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.is_slot_moving() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Sends the commands as one MULTI … EXEC to the one node of all their keys, in one write. The replies come
@@ -98,7 +119,7 @@ impl Client {
     /// Scripts must be sent by text here, see [`Command::script_text`].
     pub async fn transaction(&self, commands: Vec<Command>, repeat: Repeat) -> Result<Vec<Value>, Error> {
         let slot = Command::common_slot(&commands).inspect_err(|_| self.shared.counters.refused())?;
-        match self.route(slot, Body::Transaction(commands), repeat).await? {
+        match self.errand(slot, Body::Transaction(commands), repeat).run().await? {
             Value::Array(replies) => Ok(replies),
             other => Err(Error::reply("EXEC", &other)),
         }
@@ -151,19 +172,21 @@ impl Client {
         self.shared.counters.read(&self.shared.map.nodes())
     }
 
-    async fn route(&self, slot: Slot, body: Body, repeat: Repeat) -> Result<Value, Error> {
+    fn errand(&self, slot: Slot, body: Body, repeat: Repeat) -> Errand<'_> {
         let started = Instant::now();
-        let mut errand = Errand {
+        let until = started + self.deadline;
+        Errand {
             client: self,
             slot,
             body,
             repeat,
             started,
-            until: started + self.deadline,
+            until,
             hops: 0,
             tries: 0,
-        };
-        errand.run().await
+            asked: false,
+            patient: true,
+        }
     }
 
     async fn link(&self, node: &Node, until: Instant) -> Result<crate::node::Link, String> {
@@ -185,6 +208,10 @@ struct Errand<'c> {
     until: Instant,
     hops: u32,
     tries: u32,
+    /// The last attempt was an ASK's.
+    asked: bool,
+    /// Waits while the keys are on two nodes.
+    patient: bool,
 }
 
 impl Errand<'_> {
@@ -198,7 +225,8 @@ impl Errand<'_> {
                 self.pause(Waiting::NoOwner).await?;
                 continue;
             };
-            let attempt = match self.attempt(&node, asked.take().is_some()).await {
+            self.asked = asked.take().is_some();
+            let attempt = match self.attempt(&node).await {
                 Ok(attempt) => attempt,
                 Err(cause) => {
                     shared.refresher.request();
@@ -249,6 +277,9 @@ impl Errand<'_> {
             }
             Refusal::TryAgain => {
                 shared.counters.try_again();
+                if !self.patient {
+                    return Err(Error::deadline(self.started.elapsed(), Some(self.slot), Waiting::SlotMoves));
+                }
                 self.pause(Waiting::SlotMoves).await?;
             }
             Refusal::NotServing(said) => {
@@ -280,17 +311,17 @@ impl Errand<'_> {
     }
 
     /// One attempt at one node. `Err` means that nothing was sent.
-    async fn attempt(&self, node: &Node, asking: bool) -> Result<Attempt, String> {
+    async fn attempt(&self, node: &Node) -> Result<Attempt, String> {
         let link = self.client.link(node, self.until).await?;
         let limit = match self.repeat {
             Repeat::Idempotent => self.until.min(Instant::now() + ATTEMPT),
             Repeat::Never => self.until,
         };
         node.count();
-        let mut attempt = self.send(&link, limit, asking, node, false).await;
+        let mut attempt = self.send(&link, limit, node, false).await;
         if matches!(&attempt, Attempt::Refused(Refusal::NoScript, _)) {
             self.client.shared.counters.no_script();
-            attempt = self.send(&link, limit, asking, node, true).await;
+            attempt = self.send(&link, limit, node, true).await;
         }
         if let Attempt::Lost(_) = attempt {
             node.forget(&link);
@@ -298,33 +329,26 @@ impl Errand<'_> {
         Ok(attempt)
     }
 
-    async fn send(
-        &self,
-        link: &crate::node::Link,
-        limit: Instant,
-        asking: bool,
-        node: &Node,
-        by_text: bool,
-    ) -> Attempt {
+    async fn send(&self, link: &crate::node::Link, limit: Instant, node: &Node, by_text: bool) -> Attempt {
         let mut connection = link.connection.clone();
         let text = match &self.body {
             Body::One(command) if by_text => command.by_text(),
             _ => None,
         };
         let answer = match &self.body {
-            Body::One(command) if !asking => {
+            Body::One(command) if !self.asked => {
                 let cmd = text.as_ref().unwrap_or_else(|| command.cmd());
                 let answer = tokio::time::timeout_at(limit, connection.send_packed_command(cmd)).await;
                 answer.map(|answer| answer.map(|value| vec![value]))
             }
             body => {
-                let pipeline = packed(body, asking, text.as_ref());
+                let pipeline = packed(body, self.asked, text.as_ref());
                 let answer = connection.send_packed_commands(&pipeline, 0, pipeline.len());
                 tokio::time::timeout_at(limit, answer).await
             }
         };
         match answer {
-            Ok(Ok(replies)) => read(&self.body, replies, asking, &node.address),
+            Ok(Ok(replies)) => read(&self.body, replies, self.asked, &node.address),
             Ok(Err(cause)) => lost_or_refused(cause, &node.address),
             Err(_) => Attempt::Lost("no answer in time".to_owned()),
         }

@@ -48,3 +48,8 @@ pub use script::Script;
 pub use stats::Stats;
 
 pub use redis::Value;
+
+/// A command for one node by name, built by hand: nothing is checked. For what has no key, see [`Client::call_node`].
+pub fn raw(name: &str) -> redis::Cmd {
+    redis::cmd(name)
+}

@@ -1,0 +1,168 @@
+//! One opaque error for the queue; questions are asked by predicates.
+
+use std::fmt;
+
+use echomq_keyspace::{Escaped, IdError, JobId, NameError};
+
+/// Why a call on a queue did not succeed. The text says what to do.
+#[derive(Debug)]
+pub struct Error(Box<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    Cluster(echomq_cluster::Error),
+    Name(NameError),
+    Id(IdError),
+    Layout {
+        queue: String,
+        stored: String,
+        ours: u32,
+    },
+    Foreign {
+        queue: String,
+        fixed: String,
+        wanted: String,
+    },
+    TooLarge {
+        bytes: usize,
+        limit: usize,
+    },
+    Duration {
+        what: &'static str,
+        given: String,
+        rule: &'static str,
+    },
+    Unknown {
+        ids: Vec<JobId>,
+        cause: echomq_cluster::Error,
+    },
+    Gone,
+    #[cfg(feature = "local")]
+    Local(echomq_local::Error),
+}
+
+impl Error {
+    fn new(kind: Kind) -> Error {
+        Error(Box::new(kind))
+    }
+
+    pub(crate) fn layout(queue: &str, stored: &str, ours: u32) -> Error {
+        Error::new(Kind::Layout { queue: queue.to_owned(), stored: stored.to_owned(), ours })
+    }
+
+    pub(crate) fn other_kind(queue: &str, fixed: &str, wanted: &str) -> Error {
+        Error::new(Kind::Foreign {
+            queue: queue.to_owned(),
+            fixed: fixed.to_owned(),
+            wanted: wanted.to_owned(),
+        })
+    }
+
+    pub(crate) fn too_large(bytes: usize, limit: usize) -> Error {
+        Error::new(Kind::TooLarge { bytes, limit })
+    }
+
+    pub(crate) fn duration(what: &'static str, given: impl fmt::Display, rule: &'static str) -> Error {
+        Error::new(Kind::Duration { what, given: given.to_string(), rule })
+    }
+
+    pub(crate) fn unknown(ids: Vec<JobId>, cause: echomq_cluster::Error) -> Error {
+        Error::new(Kind::Unknown { ids, cause })
+    }
+
+    pub(crate) fn stopped() -> Error {
+        Error::new(Kind::Gone)
+    }
+
+    /// The slot of the queue was being moved until the deadline; nothing was written.
+    pub fn is_slot_moving(&self) -> bool {
+        matches!(&*self.0, Kind::Cluster(error) if error.is_slot_moving())
+    }
+
+    /// The answer never came: the call may or may not have happened.
+    pub fn is_unknown(&self) -> bool {
+        match &*self.0 {
+            Kind::Unknown { .. } => true,
+            Kind::Cluster(error) => error.is_unknown(),
+            _ => false,
+        }
+    }
+
+    /// The queue is stored in a layout of another version.
+    pub fn is_layout(&self) -> bool {
+        matches!(&*self.0, Kind::Layout { .. })
+    }
+
+    /// A payload is over the limit; nothing was sent.
+    pub fn is_too_large(&self) -> bool {
+        matches!(&*self.0, Kind::TooLarge { .. })
+    }
+
+    /// The ids of an enqueue whose fate is unknown. Enqueueing them again under the same ids is refused as a
+    /// duplicate while their jobs are still there.
+    pub fn unknown_ids(&self) -> &[JobId] {
+        match &*self.0 {
+            Kind::Unknown { ids, .. } => ids,
+            _ => &[],
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Cluster(error) => error.fmt(f),
+            Kind::Name(error) => error.fmt(f),
+            Kind::Id(error) => error.fmt(f),
+            Kind::Layout { queue, stored, ours } => write!(
+                f,
+                "queue \"{queue}\" is stored in layout {}, this program speaks layout {ours}: use a release that speaks the stored one",
+                Escaped(stored.as_bytes())
+            ),
+            Kind::Foreign { queue, fixed, wanted } => {
+                write!(
+                    f,
+                    "queue \"{queue}\" takes ids of kind {fixed} alone, not {wanted}; nothing was written"
+                )
+            }
+            Kind::TooLarge { bytes, limit } => write!(
+                f,
+                "the payload has {bytes} bytes, the limit is {limit}; nothing was sent. Store it elsewhere and enqueue a reference, or raise the limit"
+            ),
+            Kind::Duration { what, given, rule } => write!(f, "{what} of {given} is refused: {rule}"),
+            Kind::Unknown { ids, cause } => {
+                write!(f, "{} job(s) may or may not have been added, first id {}: {cause}", ids.len(), ids[0])
+            }
+            Kind::Gone => write!(f, "the worker has stopped"),
+            #[cfg(feature = "local")]
+            Kind::Local(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<echomq_cluster::Error> for Error {
+    fn from(error: echomq_cluster::Error) -> Error {
+        Error::new(Kind::Cluster(error))
+    }
+}
+
+impl From<NameError> for Error {
+    fn from(error: NameError) -> Error {
+        Error::new(Kind::Name(error))
+    }
+}
+
+impl From<IdError> for Error {
+    fn from(error: IdError) -> Error {
+        Error::new(Kind::Id(error))
+    }
+}
+
+#[cfg(feature = "local")]
+impl From<echomq_local::Error> for Error {
+    fn from(error: echomq_local::Error) -> Error {
+        Error::new(Kind::Local(error))
+    }
+}
