@@ -8,6 +8,7 @@ use crate::escaped::Quoted;
 use crate::id::JobId;
 use crate::names::{Prefix, QueueName};
 use crate::part::Part;
+use crate::pattern::escape_glob;
 use crate::slot::Slot;
 use crate::spread::Suffix;
 use alloc::boxed::Box;
@@ -280,6 +281,13 @@ impl KeyName {
         let kind = kind.ok_or_else(|| refuse(Fault::Kind))?;
         let id = id.map(JobId::parse).transpose().map_err(|_| refuse(Fault::Id))?;
         Ok(KeyName { queue: part.queue().clone(), suffix: part.suffix(), kind, id })
+    }
+
+    /// The MATCH pattern for the keys of one kind of all queues under a prefix, such as `emq:{*}:meta`. What it finds may
+    /// still be none of EchoMQ's: [`KeyName::parse`] tells.
+    pub fn pattern(prefix: &Prefix, kind: KeyKind) -> Vec<u8> {
+        let id: &[u8] = if kind.has_id() { b"*" } else { b"" };
+        [escape_glob(prefix.as_str().as_bytes()), build(&Prefix::none(), "*", kind, id)].concat()
     }
 
     /// The part that the key belongs to.

@@ -1,7 +1,6 @@
 //! A slot: a number below 16384 by construction.
 
-use crate::crc::crc16;
-use crate::tag::hash_tag;
+use crate::tag::hashed_crc;
 use core::fmt;
 
 /// One of the 16384 slots that a cluster deals out to its nodes.
@@ -29,12 +28,13 @@ impl Slot {
     /// The highest slot, 16383.
     pub const MAX: Slot = Slot(Self::COUNT - 1);
 
-    /// The slot of a key: CRC16 of its [`hash_tag`], modulo 16384. Any bytes are a key, the empty key too (slot 0).
+    /// The slot of a key: CRC16 of its [`hash_tag`](crate::hash_tag), modulo 16384. Any bytes are a key, the empty key too (slot 0).
     ///
     /// The rule is that of the [cluster specification](https://valkey.io/topics/cluster-spec/); a server answers the
     /// same number to `CLUSTER KEYSLOT`.
+    #[inline]
     pub const fn of(key: &[u8]) -> Slot {
-        Slot::from_crc(crc16(hash_tag(key)))
+        Slot::from_crc(hashed_crc(key))
     }
 
     /// The slot with this number, when there is one.
