@@ -36,6 +36,8 @@ mod reply;
 mod scripts;
 mod spec;
 mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tries;
 mod worker;
 
