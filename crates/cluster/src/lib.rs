@@ -29,6 +29,7 @@
 mod address;
 mod client;
 mod command;
+mod errand;
 mod error;
 mod map;
 mod node;
