@@ -1,5 +1,6 @@
 //! A cluster, and the plain ways to look at it and to hurt it.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ use crate::wait::{LIMIT, wait_until};
 #[derive(Debug)]
 pub struct Cluster {
     local: Local,
+    /// Held while a slot changes its owner: see [`Cluster::change_owner`].
+    changing: Mutex<()>,
 }
 
 /// The cluster of three primaries that the tests of this process share.
@@ -52,7 +55,8 @@ pub fn cluster_with(primaries: usize, replicas: usize) -> Cluster {
         .replicas(replicas)
         .engine(engine().clone())
         .config("enable-debug-command", "local");
-    Cluster { local: launch.start().unwrap_or_else(|error| panic!("{error}")) }
+    let local = launch.start().unwrap_or_else(|error| panic!("{error}"));
+    Cluster { local, changing: Mutex::new(()) }
 }
 
 impl Cluster {
@@ -96,7 +100,7 @@ impl Cluster {
         self.must(self.answering(), ("CLUSTER", "KEYSLOT", key.as_ref()))
     }
 
-    /// The node that owns a slot, as the first node that answers sees it.
+    /// The node that owns a slot, as the first node that is up sees it.
     ///
     /// # Panics
     ///
@@ -177,17 +181,22 @@ impl Cluster {
         cut("normal") + cut("pubsub")
     }
 
-    /// Makes every node that runs forget all scripts, as a restart or an operator does.
+    /// Makes every node that is up forget all scripts, as a restart or an operator does.
     #[track_caller]
     pub fn script_flush_all(&self) {
-        for i in self.running() {
+        for i in self.up() {
             self.must::<()>(i, &["SCRIPT", "FLUSH", "SYNC"]);
         }
     }
 
-    /// The nodes whose process is there.
-    pub(crate) fn running(&self) -> impl Iterator<Item = usize> {
-        self.local.nodes().iter().enumerate().filter(|(_, node)| node.is_running()).map(|(i, _)| i)
+    /// The nodes that are neither killed nor stopped.
+    pub(crate) fn up(&self) -> impl Iterator<Item = usize> {
+        (0..self.local.nodes().len()).filter(|i| self.is_up(*i))
+    }
+
+    /// The node is neither killed nor stopped.
+    pub(crate) fn is_up(&self, i: usize) -> bool {
+        self.local.nodes().get(i).is_some_and(|node| node.is_running() && !node.is_frozen())
     }
 
     #[track_caller]
@@ -195,19 +204,30 @@ impl Cluster {
         self.must(i, &["CLUSTER", "MYID"])
     }
 
-    /// A node that answers: a stopped one is passed over after two seconds.
+    /// A node that answers.
     #[track_caller]
     fn answering(&self) -> usize {
-        let answers = |i: &usize| self.raw(*i, &["PING"]).is_ok();
-        self.running().find(answers).unwrap_or_else(|| panic!("no node of {} answers", self.url()))
+        self.up().next().unwrap_or_else(|| panic!("no node of {} is up", self.url()))
     }
 
-    /// Waits until every node that runs sees `owner` as the owner of the slot.
+    /// Makes a change after which `owner` owns the slot, and waits until every node that is up agrees; unless `change`
+    /// says `false`, for not now, which is handed on.
+    ///
+    /// One change at a time, and each to its very end: a new owner takes an epoch above those it has heard of. If the
+    /// old owner could take a higher one meanwhile, for another slot, its next heartbeat would take this slot back,
+    /// and the new owner would delete the keys.
     #[track_caller]
-    pub(crate) fn wait_owner(&self, slot: u16, owner: usize) {
-        wait_until(&format!("all see node {owner} as the owner of slot {slot}"), LIMIT, || {
-            self.running().all(|i| self.view(i).iter().any(|seen| seen.node == owner && seen.owns(slot)))
+    pub(crate) fn change_owner(&self, slot: u16, owner: usize, change: impl FnOnce() -> bool) -> bool {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !change() {
+            return false;
+        }
+        wait_until(&format!("all agree that node {owner} owns slot {slot}"), LIMIT, || {
+            let views: Vec<Vec<Seen>> = self.up().map(|i| self.view(i)).collect();
+            let owns = |view: &Vec<Seen>| view.iter().any(|seen| seen.node == owner && seen.owns(slot));
+            views.iter().all(owns) && views.windows(2).all(|pair| epochs(&pair[0]) == epochs(&pair[1]))
         });
+        true
     }
 
     /// What node `i` says of all nodes of this cluster.
@@ -220,7 +240,7 @@ impl Cluster {
     /// Reads one line of `CLUSTER NODES`; nodes that are not of this cluster's starting are left out.
     fn seen(&self, line: &str) -> Option<Seen> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let [id, address, _, primary, _, _, _, _, slots @ ..] = words.as_slice() else { return None };
+        let [id, address, _, primary, _, _, epoch, _, slots @ ..] = words.as_slice() else { return None };
         let address = address.split('@').next()?;
         let node = self.local.nodes().iter().position(|node| node.address() == address)?;
         let range = |slot: &&str| {
@@ -231,6 +251,7 @@ impl Cluster {
             node,
             id: (*id).to_owned(),
             primary: Some((*primary).to_owned()).filter(|primary| primary != "-"),
+            epoch: epoch.parse().ok()?,
             slots: slots.iter().filter_map(range).collect(),
         })
     }
@@ -241,7 +262,12 @@ pub(crate) struct Seen {
     pub(crate) node: usize,
     pub(crate) id: String,
     pub(crate) primary: Option<String>,
+    epoch: u64,
     slots: Vec<(u16, u16)>,
+}
+
+fn epochs(view: &[Seen]) -> BTreeMap<usize, u64> {
+    view.iter().map(|seen| (seen.node, seen.epoch)).collect()
 }
 
 impl Seen {

@@ -5,7 +5,7 @@ use crate::wait::{LIMIT, wait_until};
 
 impl Cluster {
     /// Promotes a replica in agreement with its primary (`CLUSTER FAILOVER`): nothing is lost. Returns when it is a
-    /// primary and every node that runs knows.
+    /// primary and every node that is up knows.
     ///
     /// # Panics
     ///
@@ -58,11 +58,17 @@ impl Cluster {
 
     #[track_caller]
     fn promote(&self, replica: usize, command: &[&str]) {
+        let view = self.view(replica);
+        let followed = view.iter().find(|seen| seen.node == replica).and_then(|seen| seen.primary.clone());
+        let Some(old) = followed else { panic!("node {replica} is no replica") };
         self.must::<()>(replica, command);
-        let is_primary = |seen: &crate::cluster::Seen| seen.node == replica && seen.primary.is_none();
-        wait_until(&format!("node {replica} is a primary"), LIMIT, || {
-            self.info(replica, "replication", "role").as_deref() == Some("master")
-                && self.running().all(|i| self.view(i).iter().any(is_primary))
+        wait_until(&format!("all see that node {replica} took over"), LIMIT, || {
+            self.up().all(|i| {
+                self.view(i).iter().all(|seen| match seen.primary {
+                    None => seen.id != old || !self.is_up(seen.node),
+                    Some(_) => seen.node != replica,
+                })
+            })
         });
         // It may be a replica again one day.
         self.link_as(replica, "");

@@ -14,9 +14,13 @@ const LIMIT: Duration = Duration::from_secs(2);
 ///
 /// Each call has its own connection: nothing is left to notice when the server is killed, cut or stopped.
 pub(crate) fn ask<T: FromRedisValue>(port: u16, command: impl ToRedisArgs) -> Result<T, String> {
-    connect(port)
-        .and_then(|mut connection| Cmd::new().arg(command).query(&mut connection))
-        .map_err(|error| error.to_string())
+    connect(port).and_then(|mut connection| Cmd::new().arg(command).query(&mut connection)).map_err(|error| {
+        match (error.code(), error.detail()) {
+            // The server's own words.
+            (Some(code), Some(detail)) => format!("{code} {detail}"),
+            _ => error.to_string(),
+        }
+    })
 }
 
 fn connect(port: u16) -> redis::RedisResult<Connection> {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,7 @@ pub struct Node {
     sweep: Option<PathBuf>,
     ports: Ports,
     process: Mutex<Option<Guarded>>,
+    is_frozen: AtomicBool,
 }
 
 impl Node {
@@ -75,7 +77,9 @@ impl Node {
     ///
     /// [`Error::is_io`] if the operating system refuses.
     pub fn freeze(&self) -> Result<(), Error> {
-        self.signal(Signal::STOP)
+        self.signal(Signal::STOP)?;
+        self.is_frozen.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Lets a stopped server go on.
@@ -84,7 +88,14 @@ impl Node {
     ///
     /// [`Error::is_io`] if the operating system refuses.
     pub fn thaw(&self) -> Result<(), Error> {
-        self.signal(Signal::CONT)
+        self.signal(Signal::CONT)?;
+        self.is_frozen.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The server runs, but [`Node::freeze`] has stopped it.
+    pub fn is_frozen(&self) -> bool {
+        self.is_frozen.load(Ordering::Relaxed) && self.is_running()
     }
 
     /// Sends one command to this node on a connection of its own and returns the answer, or why there is none.
@@ -108,7 +119,15 @@ impl Node {
             .map_err(|error| Error::io(format!("can not write {path:?}"), error))?;
         let sweep = plan.sweep.map(Path::to_owned);
         let (label, engine, dir) = (plan.label, plan.engine.to_owned(), plan.dir);
-        let node = Node { label, engine, dir, sweep, ports, process: Mutex::new(None) };
+        let node = Node {
+            label,
+            engine,
+            dir,
+            sweep,
+            ports,
+            process: Mutex::new(None),
+            is_frozen: AtomicBool::new(false),
+        };
         node.spawn()?;
         Ok(node)
     }
@@ -119,6 +138,7 @@ impl Node {
         let process = guard::spawn(&self.engine, &self.dir, conf::FILE, keeper)
             .map_err(|error| Error::io(format!("can not start {:?}", self.engine), error))?;
         *self.process() = Some(process);
+        self.is_frozen.store(false, Ordering::Relaxed);
         Ok(())
     }
 
