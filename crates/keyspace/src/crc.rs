@@ -152,10 +152,10 @@ mod tests {
         assert_eq!((CHECK, crc16(b"123456789"), bitwise(b"123456789")), (0x31C3, 0x31C3, 0x31C3));
     }
 
-    /// The CRC is linear, so one set bit at each place of each length proves all keys of these lengths.
+    /// The CRC is linear, so one set bit at each place proves all keys of a length.
     #[test]
-    fn each_single_bit_of_each_length_up_to_200_counts_as_the_definition_says() {
-        for len in 0..=200 {
+    fn each_single_bit_of_a_key_counts_as_the_definition_says() {
+        for len in (0..=80).chain([200]) {
             let mut bytes = [0; 200];
             for bit in 0..len * 8 {
                 bytes[bit / 8] = 0x80 >> (bit % 8);

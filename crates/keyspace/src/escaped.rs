@@ -27,8 +27,20 @@ impl fmt::Debug for Escaped<'_> {
     }
 }
 
-/// How many columns [`Escaped`] gives to one byte.
-pub(crate) fn width(byte: u8) -> usize {
+impl Escaped<'_> {
+    /// How many columns the text takes.
+    pub(crate) fn width(&self) -> usize {
+        self.0.iter().map(|&byte| width(byte)).sum()
+    }
+}
+
+/// How wide a column of these texts is; a very long one hangs over instead of pushing the next column away.
+pub(crate) fn column_width(texts: &[Escaped<'_>]) -> usize {
+    const WIDTH_MAX: usize = 48;
+    texts.iter().map(Escaped::width).max().unwrap_or(0).min(WIDTH_MAX)
+}
+
+fn width(byte: u8) -> usize {
     match byte {
         b'\n' | b'\r' | b'\t' | b'\\' | b'"' => 2,
         b' '..=b'~' => 1,

@@ -1,17 +1,76 @@
-//! What a Valkey or Redis Cluster key is: hash tag, slot, trace, verdict, names, and the key file of an EchoMQ queue.
+//! What a key of Valkey Cluster or Redis Cluster is: which bytes of it are hashed, which slot it is on and why, whether keys
+//! can be used together, and the names and keys of EchoMQ's queues. Keys are bytes; nothing here does I/O.
+//!
+//! A cluster deals its 16384 slots out to its nodes, and a command, transaction or script may only use keys of one slot.
+//! The slot is a CRC16 of the key, or of its *hash tag*: what stands between the first `{` and the next `}`, when that is
+//! not nothing. Keys with the same tag are co-located.
+//!
+//! ```
+//! use echomq_keyspace::{Slot, hash_tag};
+//!
+//! // The slot is known before a byte is sent, also at compile time.
+//! const ORDERS: Slot = Slot::of(b"emq:{orders}:pending");
+//! assert_eq!(ORDERS.get(), 105);
+//! assert_eq!(hash_tag(b"emq:{orders}:pending"), b"orders");
+//! ```
+//!
+//! [`trace`] tells why a key is on its slot, and [`judge`] whether keys can be used together, what is wrong with their
+//! names, and which names would do:
+//!
+//! ```
+//! use echomq_keyspace::{Why, judge, trace};
+//!
+//! assert_eq!(trace(b"foo{}{bar}").why, Why::EmptyTag);
+//!
+//! let verdict = judge(&["bull:orders:wait", "bull:orders:active"]);
+//! assert_eq!(verdict.slot(), None);
+//! assert_eq!(verdict.renaming.unwrap().names[0].to, b"bull:{orders}:wait");
+//! ```
+//!
+//! [`group_by_slot`] splits keys into what can be asked at once, [`pattern`] tells which slot a MATCH pattern is bound to,
+//! and [`tag_for`] finds a tag for a wanted slot.
+//!
+//! # The keys of a queue
+//!
+//! A [`QueueName`] cannot hold what would move a key. A queue has one [`Part`] or several, each on a slot of its own, and
+//! [`PartKeys`] has one function per key; [`KeyName`] is the way back.
+//!
+//! ```
+//! use echomq_keyspace::{JobId, KeyName, Part, PartCount, PartKeys, Prefix, QueueName};
+//!
+//! let prefix = Prefix::none();
+//! let parts = Part::spread(&QueueName::parse("orders")?, PartCount::new(2).unwrap());
+//! let keys = PartKeys::new(&prefix, &parts[1]);
+//! let row = keys.job(&JobId::parse("ORD0NgWEfAEJfs")?);
+//!
+//! assert!(row.starts_with(b"emq:{orders~"));
+//! assert_eq!(KeyName::parse(&prefix, &row)?.queue.as_str(), "orders");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What this crate does not do
+//!
+//! * It opens no socket and reads no clock. Which node has a slot is for a connector to ask; an [`IdSource`] is told the time.
+//! * It does not know commands: callers say which arguments are keys.
+//! * It does not trim, fold or replace anything. A name is taken as it is, or refused with an error that quotes it escaped.
+//! * It needs no `std`, only `alloc`, and contains no `unsafe`.
+
 #![no_std]
 
 extern crate alloc;
 
 mod crc;
 mod escaped;
+mod finding;
 mod group;
 mod id;
+mod judge;
 mod keys;
 mod names;
 mod part;
 mod pattern;
 mod ranges;
+mod renaming;
 mod slot;
 mod spread;
 mod tag;
@@ -19,13 +78,16 @@ mod trace;
 
 pub use crc::crc16;
 pub use escaped::Escaped;
+pub use finding::Finding;
 pub use group::{SlotGroup, group_by_slot};
 pub use id::{IdError, IdSource, JobId, Kind};
+pub use judge::{Verdict, judge};
 pub use keys::{KeyError, KeyKind, KeyName, PartKeys};
 pub use names::{NameError, Prefix, QueueName};
 pub use part::{Part, PartCount};
 pub use pattern::{PatternSlot, pattern};
 pub use ranges::{SlotRange, SlotSet};
+pub use renaming::{Basis, NewName, Renaming};
 pub use slot::Slot;
 pub use spread::{Suffix, TagError, tag_for};
 pub use tag::hash_tag;

@@ -222,6 +222,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn a_slot_set_is_a_set_of_slots(pairs in prop::collection::vec((0u16..16384, 0u16..400), 0..40)) {
             let mut model = BTreeSet::new();

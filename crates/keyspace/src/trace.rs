@@ -1,7 +1,7 @@
 //! Why a key is on its slot, told to somebody who has never read the rule.
 
 use crate::crc::crc16;
-use crate::escaped::{Escaped, width};
+use crate::escaped::Escaped;
 use crate::slot::Slot;
 use crate::tag::{find, hash_tag};
 use alloc::vec::Vec;
@@ -161,11 +161,10 @@ impl fmt::Display for Trace<'_> {
 impl Trace<'_> {
     /// A line of carets under the hashed bytes of the key as it is shown.
     fn mark_hashed(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns = |bytes: &[u8]| bytes.iter().map(|&byte| width(byte)).sum::<usize>();
         if self.hashed.is_empty() {
             return Ok(());
         }
-        let (before, marked) = (columns(&self.key[..self.span.start]), columns(self.hashed));
+        let (before, marked) = (Escaped(&self.key[..self.span.start]).width(), Escaped(self.hashed).width());
         writeln!(f, "        {:before$}{:^<marked$}", "", "")
     }
 
@@ -173,7 +172,7 @@ impl Trace<'_> {
         match (self.hashed.len(), self.key.len()) {
             (_, 0) => writeln!(f, "hashed  nothing: the key is empty")?,
             (hashed, all) if hashed == all => writeln!(f, "hashed  the whole key, {all} bytes")?,
-            (hashed, all) => writeln!(f, "hashed  {}, {hashed} of {all} bytes", Escaped(self.hashed))?,
+            (hashed, all) => writeln!(f, "hashed  \"{}\", {hashed} of {all} bytes", Escaped(self.hashed))?,
         }
         if self.hashed.iter().all(|byte| matches!(byte, b' '..=b'~')) {
             return Ok(());
@@ -246,7 +245,7 @@ mod tests {
             trace(b"user:{123}:profile").to_string(),
             "key     user:{123}:profile\n\
              \u{20}             ^^^\n\
-             hashed  123, 3 of 18 bytes\n\
+             hashed  \"123\", 3 of 18 bytes\n\
              crc16   0x9752\n\
              slot    5970 (the crc16 modulo 16384)\n\
              why     tag\n\
@@ -261,7 +260,9 @@ mod tests {
     fn the_carets_stand_under_the_escaped_bytes() {
         let text = trace(b"\xff{\n}").to_string();
         assert!(
-            text.starts_with("key     \\xff{\\n}\n             ^^\nhashed  \\n, 1 of 4 bytes\nbytes   0a\n"),
+            text.starts_with(
+                "key     \\xff{\\n}\n             ^^\nhashed  \"\\n\", 1 of 4 bytes\nbytes   0a\n"
+            ),
             "{text}"
         );
     }
