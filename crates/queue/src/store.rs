@@ -44,6 +44,8 @@ pub(crate) enum Added {
 pub(crate) struct Lease {
     pub(crate) token: u64,
     pub(crate) owner: String,
+    /// How many jobs the claim took.
+    pub(crate) jobs: usize,
 }
 
 impl Lease {
@@ -249,8 +251,9 @@ impl Store {
                 };
                 let tries =
                     |at: usize| tries.get(at).and_then(bytes).and_then(Tries::parse).unwrap_or_default();
-                let jobs = ids.into_iter().enumerate().map(|(at, id)| (id, tries(at))).collect();
-                Ok(Claimed::Jobs { lease: Lease { token, owner: owner.to_owned() }, jobs })
+                let jobs: Vec<_> = ids.into_iter().enumerate().map(|(at, id)| (id, tries(at))).collect();
+                let lease = Lease { token, owner: owner.to_owned(), jobs: jobs.len() };
+                Ok(Claimed::Jobs { lease, jobs })
             }
             _ => Err(reply.unexpected()),
         }
@@ -302,7 +305,8 @@ impl Store {
         let call = Command::script(&scripts::COMPLETE, keys.into_iter())
             .arg(lease.token)
             .arg(&lease.owner)
-            .arg(self.first_id_byte());
+            .arg(self.first_id_byte())
+            .arg(lease.jobs);
         self.settle("complete", call).await
     }
 

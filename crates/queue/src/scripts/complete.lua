@@ -8,6 +8,7 @@
 -- ARGV[1] token
 -- ARGV[2] owner
 -- ARGV[3] position of the id's first byte in a row's key
+-- ARGV[4] how many jobs the claim took
 -- Returns settled
 -- Returns lost, the ids that the token no longer holds
 -- Cost O(n log N)
@@ -19,13 +20,13 @@ local token, first, count = ARGV[1], tonumber(ARGV[3]), #KEYS - 4
 -- look
 local held = redis.call('ZCOUNT', KEYS[1], token, token)
 local tried = redis.call('EXISTS', KEYS[4]) == 1
+-- All that the claim took stands here and bears its token still: no need to look at each.
+local whole = held == count and count == tonumber(ARGV[4])
 local ids, done, rows, lost = {}, {}, {}, {}
-if tried or held ~= count then
-  for i = 1, count do
-    ids[i] = string.sub(KEYS[i + 4], first)
-  end
+if tried or not whole then
+  for i = 1, count do ids[i] = string.sub(KEYS[i + 4], first) end
 end
-if held ~= count then
+if not whole then
   local tokens = redis.call('ZMSCORE', KEYS[1], unpack(ids))
   for i = 1, count do
     if tokens[i] == token then
@@ -40,8 +41,7 @@ if held ~= count then
 end
 
 -- act
-if held == count then
-  -- As many ids bear the token as the claim handed out to settle here, so it is exactly these.
+if whole then
   redis.call('ZREMRANGEBYSCORE', KEYS[1], token, token)
   redis.call('UNLINK', unpack(KEYS, 5))
   done = ids
