@@ -18,13 +18,13 @@
 local first, count = tonumber(ARGV[2]), #KEYS - 3
 
 -- look
-if redis.call('EXISTS', unpack(KEYS, 4)) > 0 then
-  return 'taken'
-end
 local meta = redis.call('HMGET', KEYS[3], 'limit', 'seq')
 local waiting = redis.call('ZCARD', KEYS[1])
 if meta[1] and waiting + count > tonumber(meta[1]) then
   return 'full'
+end
+if redis.call('EXISTS', unpack(KEYS, 4)) > 0 then
+  return 'taken'
 end
 local now = ARGV[1]
 if now == '' then
