@@ -47,6 +47,8 @@ pub(crate) struct Errand<'c> {
     until: Instant,
     hops: u32,
     tries: u32,
+    /// An earlier attempt may have happened: whatever is waited for since, it is not certain that nothing was written.
+    lost: Option<Error>,
     /// The last attempt was an ASK's.
     pub(crate) asked: bool,
     /// Waits while the keys are on two nodes.
@@ -63,7 +65,19 @@ impl<'c> Errand<'c> {
     ) -> Errand<'c> {
         let started = Instant::now();
         let until = started + deadline;
-        Errand { shared, slot, body, repeat, started, until, hops: 0, tries: 0, asked: false, patient: true }
+        Errand {
+            shared,
+            slot,
+            body,
+            repeat,
+            started,
+            until,
+            hops: 0,
+            tries: 0,
+            lost: None,
+            asked: false,
+            patient: true,
+        }
     }
 
     pub(crate) async fn run(&mut self) -> Result<Value, Error> {
@@ -89,12 +103,12 @@ impl<'c> Errand<'c> {
                 Attempt::Done(value) => return Ok(value),
                 Attempt::Lost(cause) => {
                     shared.refresher.request();
-                    if self.repeat == Repeat::Never || Instant::now() >= self.until {
-                        return Err(Error::unknown(self.slot, &node.address, cause));
+                    let lost = Error::unknown(self.slot, &node.address, cause);
+                    if self.repeat == Repeat::Never {
+                        return Err(lost);
                     }
-                    self.pause(Waiting::Answer)
-                        .await
-                        .map_err(|_| Error::unknown(self.slot, &node.address, cause))?;
+                    self.lost = Some(lost);
+                    self.pause(Waiting::Answer).await?;
                 }
                 Attempt::Refused(refusal, fault) => {
                     asked = self.redirected(refusal, fault, &node).await?;
@@ -155,7 +169,8 @@ impl<'c> Errand<'c> {
         let jitter = pause.mul_f64(0.75 + 0.5 * fastrand::f64());
         if Instant::now() + jitter >= self.until {
             tokio::time::sleep_until(self.until).await;
-            return Err(Error::deadline(self.started.elapsed(), Some(self.slot), reason));
+            let deadline = || Error::deadline(self.started.elapsed(), Some(self.slot), reason);
+            return Err(self.lost.take().unwrap_or_else(deadline));
         }
         tokio::time::sleep(jitter).await;
         Ok(())
