@@ -20,8 +20,8 @@
 #[inline]
 pub const fn crc16(bytes: &[u8]) -> u16 {
     remainder(match bytes.len() {
-        0..=8 => short_word(bytes),
-        9..=32 => fold_words(bytes),
+        0..=7 => short_word(bytes),
+        8..=32 => fold_words(bytes),
         _ => fold_blocks(bytes),
     })
 }
@@ -49,7 +49,7 @@ const fn fold(high: u64, low: u64) -> u64 {
     low ^ quotient ^ (quotient << 20) ^ (quotient << 48)
 }
 
-/// Up to 8 bytes as a word, filled from the left.
+/// Up to 7 bytes as a word, filled from the left.
 #[inline]
 const fn short_word(bytes: &[u8]) -> u64 {
     match (bytes.first_chunk(), bytes.last_chunk()) {
@@ -67,7 +67,7 @@ const fn short_word(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Splits 9 bytes or more into a first word, filled from the left, and bytes that are whole words.
+/// Splits 8 bytes or more into a first word, filled from the left, and bytes that are whole words.
 ///
 /// The word is in the byte order of the key: little-endian.
 #[inline]
@@ -80,7 +80,7 @@ const fn split_head(bytes: &[u8]) -> (u64, &[u8]) {
     (head, bytes.split_at(head_len).1)
 }
 
-/// Folds 9 bytes or more into one word, each word onto the next.
+/// Folds 8 bytes or more into one word, each word onto the next.
 #[inline]
 const fn fold_words(bytes: &[u8]) -> u64 {
     let (head, mut rest) = split_head(bytes);

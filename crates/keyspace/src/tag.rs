@@ -31,15 +31,18 @@ const fn hash_tag_from(key: &[u8], open: usize) -> &[u8] {
 
 /// The CRC of [`hash_tag`]: what a slot is made of.
 ///
-/// Most tags begin in the first word of a key, and many end in the word after the brace: those are hashed on the spot.
+/// Most tags begin in the first word of a key, and many end in the word after the brace: those are hashed on the spot. So are
+/// keys of up to two words without a brace.
 pub(crate) const fn hashed_crc(key: &[u8]) -> u16 {
-    if let Some(first) = key.first_chunk() {
-        let word = u64::from_le_bytes(*first);
-        if let Some(open) = first_match(word, b'{') {
+    if let [b'{', ..] = key {
+        return tagged_crc(key, 0);
+    }
+    if let (Some(first), Some(last)) = (key.first_chunk(), key.last_chunk()) {
+        if let Some(open) = first_match(u64::from_le_bytes(*first), b'{') {
             return tagged_crc(key, open);
         }
-        if key.len() == 8 {
-            return remainder(word.swap_bytes());
+        if key.len() <= 16 && first_match(u64::from_le_bytes(*last), b'{').is_none() {
+            return crc16(key);
         }
     }
     searched_crc(key)
