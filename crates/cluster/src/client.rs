@@ -11,7 +11,7 @@ use crate::address::Seeds;
 use crate::errand::{Body, Errand};
 use crate::error::Waiting;
 use crate::map::SlotMap;
-use crate::node::{Link, Node};
+use crate::node::{CONNECT_LIMIT, Link, Node};
 use crate::pubsub::Hub;
 use crate::refresh::Refresher;
 use crate::stats::{Counters, Stats};
@@ -156,8 +156,12 @@ impl Client {
 
 impl Shared {
     /// The connection to a node; the error says which node and why.
+    ///
+    /// Nobody waits longer than one attempt to connect takes: who stands in line behind the attempts of others at
+    /// a node that hangs would not hear that its slots have another owner by now.
     pub(crate) async fn link(&self, node: &Node, until: Instant) -> Result<Link, String> {
-        match tokio::time::timeout_at(until, node.link(&self.seeds)).await {
+        let limit = until.min(Instant::now() + CONNECT_LIMIT);
+        match tokio::time::timeout_at(limit, node.link(&self.seeds)).await {
             Ok(Ok(link)) => Ok(link),
             Ok(Err(cause)) => Err(format!("{}: {cause}", node.address)),
             Err(_) => Err(format!("{}: no connection in time", node.address)),
