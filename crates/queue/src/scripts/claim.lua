@@ -5,7 +5,7 @@
 -- KEYS[3] emq:{q}:leases zset
 -- KEYS[4] emq:{q}:meta hash
 -- KEYS[5] emq:{q}:tries hash
--- ARGV[1] most jobs to take
+-- ARGV[1] most jobs to take, 1 or more
 -- ARGV[2] lease ms
 -- ARGV[3] owner, the worker's name
 -- ARGV[4] now ms, or empty for the server's clock
@@ -16,7 +16,7 @@
 -- Since 0.1
 
 -- arguments
-local most, lease, owner = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local most, lease, owner = math.max(1, tonumber(ARGV[1])), tonumber(ARGV[2]), ARGV[3]
 
 -- look
 local meta = redis.call('HMGET', KEYS[4], 'paused', 'token')
