@@ -35,8 +35,10 @@ for i, id in ipairs(ids) do
   if tokens[i] == token then
     local claims, failures, lapses, priority = string.match(tries[i] or '0 0 0 0 ', '^(%d+) (%d+) (%d+) (%-?%d+) ')
     gone[#gone + 1] = id
-    due[#due + 1] = string.format('%.0f', now + ARGV[3 * i + 3])
-    first = math.min(first, now + ARGV[3 * i + 3])
+    -- A later time would not be stored exactly.
+    local at = math.min(now + ARGV[3 * i + 3], 2 ^ 53 - 1)
+    first = math.min(first, at)
+    due[#due + 1] = string.format('%.0f', at)
     due[#due + 1] = id
     marks[#marks + 1] = id
     marks[#marks + 1] = claims + 1 .. ' ' .. failures + 1 .. ' ' .. lapses .. ' ' .. priority .. ' ' .. ARGV[3 * i + 4]
