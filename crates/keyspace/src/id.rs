@@ -105,6 +105,11 @@ impl JobId {
         self.minted().map(|(_, serial)| serial)
     }
 
+    /// When it was minted, in ms since 1970, when it has the form of a minted one.
+    pub fn minted_ms(&self) -> Option<u64> {
+        self.serial().map(|serial| serial >> (IdSource::NODE_BITS + IdSource::SEQUENCE_BITS))
+    }
+
     /// The bytes as they were given.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

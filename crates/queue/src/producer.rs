@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use echomq_keyspace::{IdSource, JobId, Kind};
 
+use crate::Error;
 use crate::envelope::Envelope;
 use crate::queue::Queue;
 use crate::spec::{Enqueued, JobSpec};
 use crate::store::{Added, Body, LAYOUT, MOST_IDS, Opened, Row, Store};
-use crate::{DUE_MAX_MS, Error};
 
 /// A call holds no more than this, so that no single command keeps the server busy for long.
 const CHUNK_BYTES: usize = 1024 * 1024;
@@ -107,7 +107,8 @@ impl Producer {
                 None => self.mint(),
             };
             let JobSpec { name, attempts, backoff, due, payload, .. } = spec;
-            let envelope = Envelope { name, attempts, backoff, created_ms: now_ms.min(DUE_MAX_MS), payload };
+            let created_ms = if minted { 0 } else { now_ms };
+            let envelope = Envelope { name, attempts, backoff, created_ms, payload };
             parcels.push(Parcel { place, minted, row: Row { id, due, body: envelope.encode() } });
         }
         Ok(parcels)

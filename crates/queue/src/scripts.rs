@@ -21,6 +21,7 @@ scripts! {
     CLAIM "claim",
     COMPLETE "complete",
     COUNTS "counts",
+    DEFER "defer",
     ENQUEUE "enqueue",
     EXTEND "extend",
     FIND "find",

@@ -180,8 +180,8 @@ impl Store {
         self.run("enqueue", call, Repeat::Never).await
     }
 
-    /// gate, MSETNX, list in one transaction. The scripts go by text: an unknown SHA would fail alone in
-    /// there, after the rows were written.
+    /// gate, MSETNX, list and defer in one transaction. The scripts go by text: an unknown SHA would fail alone
+    /// in there, after the rows were written.
     async fn enqueue_large(&self, rows: &[Row]) -> Result<Reply, Error> {
         let mark = self.keys.mark(&rows[0].id);
         let (pending, meta) = (self.keys.pending(), self.keys.meta());
@@ -190,32 +190,35 @@ impl Store {
         for row in rows {
             write = write.key(self.keys.job(&row.id)).arg(&row.body);
         }
-        let write = write.key(&mark).arg("ok");
-        let list = self.list_call(rows, &mark);
-        let mut replies = self.client.transaction(vec![gate, write, list], Repeat::Never).await?;
+        let mut commands = vec![gate, write.key(&mark).arg("ok")];
+        let (now, later): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.due == Due::Now);
+        commands.extend((!now.is_empty()).then(|| self.list_call(&now, &mark)));
+        commands.extend((!later.is_empty()).then(|| self.defer_call(&later, &mark)));
+        commands.push(Command::new("DEL").key(&mark));
+        let mut replies = self.client.transaction(commands, Repeat::Never).await?;
+        // list and defer see the same mark, so either's word is the answer.
+        replies.pop();
         match replies.pop() {
-            Some(Value::ServerError(fault)) => Err(Error::reply("list", &Value::ServerError(fault))),
+            Some(reply @ Value::ServerError(_)) => Err(Error::reply("list", &reply)),
             Some(reply) => Ok(Reply::new("list", reply)),
             None => Err(Error::reply("EXEC", &Value::Array(replies))),
         }
     }
 
-    fn list_call(&self, rows: &[Row], mark: &[u8]) -> Command {
-        let keys = [self.keys.pending(), self.keys.schedule(), self.keys.meta(), mark];
-        let now: Vec<&Row> = rows.iter().filter(|row| row.due == Due::Now).collect();
-        let in_order = now.is_sorted_by(|a, b| a.id.as_bytes() < b.id.as_bytes());
-        let mut call = Command::script_text(&scripts::LIST, keys.into_iter())
-            .arg(self.clock.argument())
-            .arg(now.len())
+    fn list_call(&self, rows: &[&Row], mark: &[u8]) -> Command {
+        let keys = [self.keys.pending(), self.keys.meta(), mark];
+        let in_order = rows.is_sorted_by(|a, b| a.id.as_bytes() < b.id.as_bytes());
+        let call = Command::script_text(&scripts::LIST, keys.into_iter())
             .arg(if in_order { "same" } else { "each" })
             .arg(self.keys.wake());
-        for row in now {
-            call = call.arg(row.id.as_bytes());
-        }
-        for row in rows.iter().filter(|row| row.due != Due::Now) {
-            call = call.arg(due_argument(row.due)).arg(row.id.as_bytes());
-        }
-        call
+        rows.iter().fold(call, |call, row| call.arg(row.id.as_bytes()))
+    }
+
+    fn defer_call(&self, rows: &[&Row], mark: &[u8]) -> Command {
+        let call = Command::script_text(&scripts::DEFER, [self.keys.schedule(), mark].into_iter())
+            .arg(self.clock.argument())
+            .arg(self.keys.wake());
+        rows.iter().fold(call, |call, row| call.arg(due_argument(row.due)).arg(row.id.as_bytes()))
     }
 
     /// Which of these ids have a row.

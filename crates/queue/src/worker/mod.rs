@@ -233,6 +233,7 @@ impl Drop for Worker {
 }
 
 fn job(queue: &QueueName, id: JobId, tries: Tries, token: u64, envelope: Envelope) -> Job {
-    let Envelope { name, created_ms, payload, .. } = envelope;
+    let created_ms = envelope.created_at_ms(&id);
+    let Envelope { name, payload, .. } = envelope;
     Job { queue: queue.clone(), id, name, attempt: tries.attempt(), token, tries, created_ms, payload }
 }
