@@ -62,7 +62,8 @@ impl Client {
         self.deadline
     }
 
-    /// Sends one command to the node of its keys and returns the reply; a refusal by the server is an error.
+    /// Sends one command to the node of its keys and returns the reply, in the shapes of RESP3; a refusal by the
+    /// server is an error.
     pub async fn call(&self, command: Command, repeat: Repeat) -> Result<Value, Error> {
         Ok(self.call_traced(command, repeat).await?.0)
     }

@@ -1,13 +1,13 @@
 //! One node and its one shared connection. The only file that opens a socket for commands.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo,
-    RedisResult,
+    AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, ProtocolVersion, PushInfo, PushKind,
+    RedisConnectionInfo, RedisResult,
 };
 
 use crate::Address;
@@ -21,6 +21,7 @@ pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 pub(crate) struct Link {
     pub(crate) connection: MultiplexedConnection,
     generation: u64,
+    ended: Arc<AtomicBool>,
 }
 
 pub(crate) struct Node {
@@ -42,17 +43,25 @@ impl Node {
 
     /// The shared connection; opened by the first who asks, while the others wait for it.
     pub(crate) async fn link(&self, login: &Seeds) -> RedisResult<Link> {
-        if let Some(link) = self.slot().clone() {
+        if let Some(link) = self.standing() {
             return Ok(link);
         }
         let mut generation = self.opening.lock().await;
-        if let Some(link) = self.slot().clone() {
+        if let Some(link) = self.standing() {
             return Ok(link);
         }
         *generation += 1;
-        let link = Link { connection: open(&self.address, login).await?, generation: *generation };
+        let ended = Arc::default();
+        let connection = open(&self.address, login, &ended).await?;
+        let link = Link { connection, generation: *generation, ended };
         *self.slot() = Some(link.clone());
         Ok(link)
+    }
+
+    /// A connection that was cut while nothing was under way is not used again: whatever was handed to it would
+    /// count as sent, and be reported as perhaps carried out.
+    fn standing(&self) -> Option<Link> {
+        self.slot().clone().filter(|link| !link.ended.load(Ordering::Acquire))
     }
 
     /// Forgets a connection that failed, unless a newer one has taken its place.
@@ -72,19 +81,31 @@ impl Node {
     }
 }
 
-async fn open(address: &Address, login: &Seeds) -> RedisResult<MultiplexedConnection> {
+/// Opens a connection that raises `ended` when it has ended; RESP3 is what lets it tell.
+async fn open(
+    address: &Address,
+    login: &Seeds,
+    ended: &Arc<AtomicBool>,
+) -> RedisResult<MultiplexedConnection> {
+    let ended = ended.clone();
+    let watch = move |push: PushInfo| {
+        if push.kind == PushKind::Disconnection {
+            ended.store(true, Ordering::Release);
+        }
+        Ok::<(), redis::aio::SendError>(())
+    };
     // The router sets deadlines per request; a second clock down here would only cut them short.
-    let config =
-        AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(Some(CONNECT_LIMIT));
-    client(address, login, ProtocolVersion::RESP2)?
-        .get_multiplexed_async_connection_with_config(&config)
-        .await
+    let config = AsyncConnectionConfig::new()
+        .set_response_timeout(None)
+        .set_connection_timeout(Some(CONNECT_LIMIT))
+        .set_push_sender(watch);
+    client(address, login)?.get_multiplexed_async_connection_with_config(&config).await
 }
 
 /// How to reach `address` as the user of `login`.
-pub(crate) fn client(address: &Address, login: &Seeds, protocol: ProtocolVersion) -> RedisResult<Client> {
+pub(crate) fn client(address: &Address, login: &Seeds) -> RedisResult<Client> {
     let mut settings = RedisConnectionInfo::default()
-        .set_protocol(protocol)
+        .set_protocol(ProtocolVersion::RESP3)
         .set_lib_name("echomq", env!("CARGO_PKG_VERSION"));
     if let Some(username) = &login.username {
         settings = settings.set_username(username);

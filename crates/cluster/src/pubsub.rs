@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use echomq_keyspace::Slot;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Cmd, ProtocolVersion, PushInfo, PushKind, Value};
+use redis::{AsyncConnectionConfig, Cmd, PushInfo, PushKind, Value};
 use tokio::sync::{Notify, mpsc};
 
 use crate::Address;
@@ -254,9 +254,7 @@ impl Listener {
             .set_connection_timeout(Some(CONNECT_LIMIT))
             .set_push_sender(move |push| pushes.send((number, push)).map_err(|_| redis::aio::SendError));
         let connection = async {
-            client(owner, &shared.seeds, ProtocolVersion::RESP3)?
-                .get_multiplexed_async_connection_with_config(&config)
-                .await
+            client(owner, &shared.seeds)?.get_multiplexed_async_connection_with_config(&config).await
         };
         let connection = connection.await.map_err(|cause| cause.to_string())?;
         Ok(Line { number, connection, channels: HashSet::new() })
