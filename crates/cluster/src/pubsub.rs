@@ -51,9 +51,9 @@ impl Drop for Subscription {
         self.notices.close();
         if let Some(wishes) = self.wishes.upgrade() {
             let mut channels = wishes.lock();
-            if let Some(senders) = channels.get_mut(&self.channel) {
-                senders.retain(|sender| !sender.is_closed());
-                if senders.is_empty() {
+            if let Some(subscribers) = channels.get_mut(&self.channel) {
+                subscribers.retain(|subscriber| !subscriber.notices.is_closed());
+                if subscribers.is_empty() {
                     channels.remove(&self.channel);
                 }
             }
@@ -62,22 +62,40 @@ impl Drop for Subscription {
     }
 }
 
+/// One who wants to hear a channel.
+#[derive(Debug)]
+struct Subscriber {
+    notices: mpsc::Sender<Notice>,
+    /// It knows that the subscription stands.
+    told: bool,
+}
+
 /// Which channels somebody wants to hear.
 #[derive(Debug, Default)]
 struct Wishes {
-    channels: Mutex<HashMap<Vec<u8>, Vec<mpsc::Sender<Notice>>>>,
+    channels: Mutex<HashMap<Vec<u8>, Vec<Subscriber>>>,
     changed: Notify,
 }
 
 impl Wishes {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Vec<mpsc::Sender<Notice>>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Vec<Subscriber>>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, channel: &[u8], notice: &Notice) {
-        for sender in self.lock().get(channel).into_iter().flatten() {
-            // A full backlog loses nothing but hints.
-            let _ = sender.try_send(notice.clone());
+    /// Hands on a message. A full backlog loses nothing but hints.
+    fn tell(&self, channel: &[u8], message: &[u8]) {
+        for subscriber in self.lock().get(channel).into_iter().flatten() {
+            let _ = subscriber.notices.try_send(Notice::Message(message.to_vec()));
+        }
+    }
+
+    /// Tells that the subscription stands: everybody if it stands anew, else those who came later.
+    fn stands(&self, channel: &[u8], anew: bool) {
+        for subscriber in self.lock().get_mut(channel).into_iter().flatten() {
+            if anew || !subscriber.told {
+                subscriber.told = true;
+                let _ = subscriber.notices.try_send(Notice::Resubscribed);
+            }
         }
     }
 }
@@ -91,7 +109,8 @@ pub(crate) struct Hub {
 impl Hub {
     pub(crate) fn subscribe(&self, shared: &Arc<Shared>, channel: &[u8]) -> Subscription {
         let (sender, notices) = mpsc::channel(BACKLOG);
-        self.wishes.lock().entry(channel.to_vec()).or_default().push(sender);
+        let subscriber = Subscriber { notices: sender, told: false };
+        self.wishes.lock().entry(channel.to_vec()).or_default().push(subscriber);
         self.wishes.changed.notify_one();
         self.started.get_or_init(|| {
             let (pushes, heard) = mpsc::unbounded_channel();
@@ -149,7 +168,7 @@ impl Listener {
     fn hear(&mut self, (number, push): Heard) {
         match (push.kind, &push.data[..]) {
             (PushKind::SMessage, [Value::BulkString(channel), Value::BulkString(message)]) => {
-                self.wishes.tell(channel, &Notice::Message(message.clone()));
+                self.wishes.tell(channel, message);
             }
             (PushKind::SUnsubscribe, [Value::BulkString(channel), ..]) => {
                 // The slot has left that node, or we asked for it ourselves.
@@ -170,39 +189,52 @@ impl Listener {
         }
     }
 
-    /// Subscribes what is wanted and does not stand, drops what nobody wants. True when all stands.
+    /// Subscribes what is wanted and does not stand, drops what is superfluous. True when all stands.
     async fn set_up(&mut self, shared: &Arc<Shared>) -> bool {
         let wanted: HashSet<Vec<u8>> = self.wishes.lock().keys().cloned().collect();
-        self.drop_unwanted(&wanted).await;
         let mut all_stand = true;
         for channel in &wanted {
-            let owner = shared.map.owner(Slot::of(channel)).map(|node| node.address.clone());
-            let Some(owner) = owner else {
+            let Some(owner) = owner_of(shared, channel) else {
                 shared.refresher.request();
                 all_stand = false;
                 continue;
             };
-            if self.lines.get(&owner).is_some_and(|line| line.channels.contains(channel)) {
-                continue;
-            }
-            if self.subscribe(shared, &owner, channel).await {
-                self.wishes.tell(channel, &Notice::Resubscribed);
+            let stood = self.stands_at(&owner, channel);
+            if stood || self.subscribe(shared, &owner, channel).await {
+                self.wishes.stands(channel, !stood);
             } else {
                 all_stand = false;
             }
         }
+        self.drop_superfluous(shared, &wanted).await;
         all_stand
     }
 
-    async fn drop_unwanted(&mut self, wanted: &HashSet<Vec<u8>>) {
-        for line in self.lines.values_mut() {
-            let gone: Vec<_> =
-                line.channels.iter().filter(|channel| !wanted.contains(*channel)).cloned().collect();
-            for channel in gone {
-                let mut cmd = Cmd::new();
-                cmd.arg("SUNSUBSCRIBE").arg(&channel);
-                let _ = tokio::time::timeout(CONNECT_LIMIT, line.connection.send_packed_command(&cmd)).await;
-                line.channels.remove(&channel);
+    fn stands_at(&self, node: &Address, channel: &[u8]) -> bool {
+        self.lines.get(node).is_some_and(|line| line.channels.contains(channel))
+    }
+
+    /// Ends what nobody wants any more, and what stands at the owner of its slot too: a replica tells its
+    /// subscribers what its primary is told, so that after a failover all would be heard twice.
+    async fn drop_superfluous(&mut self, shared: &Shared, wanted: &HashSet<Vec<u8>>) {
+        let is_superfluous = |node: &Address, channel: &Vec<u8>| {
+            !wanted.contains(channel)
+                || owner_of(shared, channel)
+                    .is_some_and(|owner| owner != *node && self.stands_at(&owner, channel))
+        };
+        let mut superfluous = Vec::new();
+        for (node, line) in &self.lines {
+            let channels = line.channels.iter().filter(|channel| is_superfluous(node, channel));
+            superfluous.extend(channels.map(|channel| (node.clone(), channel.clone())));
+        }
+        for (node, channel) in superfluous {
+            let Some(line) = self.lines.get_mut(&node) else { continue };
+            let mut cmd = Cmd::new();
+            cmd.arg("SUNSUBSCRIBE").arg(&channel);
+            match tokio::time::timeout(CONNECT_LIMIT, line.connection.send_packed_command(&cmd)).await {
+                Ok(Ok(Value::Push { .. })) => drop(line.channels.remove(&channel)),
+                // A replica refers us to its primary, a frozen node is silent: closing the line ends it as well.
+                _ => drop(self.lines.remove(&node)),
             }
         }
     }
@@ -259,4 +291,8 @@ impl Listener {
         let connection = connection.await.map_err(|cause| cause.to_string())?;
         Ok(Line { number, connection, channels: HashSet::new() })
     }
+}
+
+fn owner_of(shared: &Shared, channel: &[u8]) -> Option<Address> {
+    shared.map.owner(Slot::of(channel)).map(|node| node.address.clone())
 }

@@ -1,11 +1,17 @@
 //! The connector against real servers, and against what happens to them.
 
+/// Nodes that die, hang or hang up.
+mod failures;
 /// A slot of which some keys are on one node and some on another.
 mod half_moved;
 /// `CLUSTER KEYSLOT` and `Slot::of` agree.
 mod keyslot;
+/// Sharded pub/sub through cuts, failovers and moves.
+mod messages;
 /// A slot that has moved, or moves as a whole.
 mod moved;
+/// How often the map of the slots is asked for.
+mod refreshing;
 /// Where a request goes, and what is never sent.
 mod routing;
 mod scene;
