@@ -17,6 +17,8 @@ pub struct Cluster {
     local: Local,
     /// Held while a slot changes its owner: see [`Cluster::change_owner`].
     changing: Mutex<()>,
+    /// Held while keys move: see [`Cluster::move_keys`].
+    pub(crate) migrating: Mutex<()>,
 }
 
 /// The cluster of three primaries that the tests of this process share.
@@ -56,7 +58,7 @@ pub fn cluster_with(primaries: usize, replicas: usize) -> Cluster {
         .engine(engine().clone())
         .config("enable-debug-command", "local");
     let local = launch.start().unwrap_or_else(|error| panic!("{error}"));
-    Cluster { local, changing: Mutex::new(()) }
+    Cluster { local, changing: Mutex::new(()), migrating: Mutex::new(()) }
 }
 
 impl Cluster {

@@ -1,6 +1,7 @@
 //! Moving a slot from one primary to another: step by step as resharding tools do it, or as a whole.
 
 use std::collections::HashMap;
+use std::sync::PoisonError;
 
 use redis::Value;
 
@@ -29,8 +30,12 @@ impl Cluster {
     }
 
     /// Moves these keys of an open slot. Keys that are not there are passed over.
+    ///
+    /// One call at a time in the cluster: a node that sends keys does nothing else until the other one has them, so
+    /// that two nodes which send to each other, in two tests, would wait for ever.
     #[track_caller]
     pub fn move_keys(&self, from: usize, to: usize, keys: &[impl AsRef<[u8]>]) {
+        let _one = self.migrating.lock().unwrap_or_else(PoisonError::into_inner);
         let port = self.node(to).port().to_string();
         for keys in keys.chunks(BATCH) {
             let mut command: Vec<&[u8]> =
