@@ -1,8 +1,8 @@
 //! Cases from the field, C001 to C010: each assertion that needs neither a connector nor a server. A test is named by its case.
 
 use echomq_keyspace::{
-    Finding, IdSource, JobId, KeyKind, KeyName, Kind, NameError, Part, PartCount, PartKeys, Prefix,
-    QueueName, Slot, Why, crc16, judge, trace,
+    Finding, IdSource, JobId, KeyKind, KeyName, Kind, NameError, Part, PartKeys, Prefix, QueueName, Slot,
+    Why, crc16, judge, trace,
 };
 
 const QUEUE_NAMES: &str = include_str!("../../../testdata/cases/keys/queue-names.tsv");
@@ -223,12 +223,4 @@ fn c012_forty_queues_under_one_tag_are_a_warning_of_their_own() {
         panic!("{verdict}")
     };
     assert_eq!((positions.len(), *tag), (40, b"prod".as_slice()));
-}
-
-#[test]
-fn c013_parts_of_one_queue_are_different_slots_so_no_transition_spans_two() {
-    let parts = Part::spread(&queue("orders"), PartCount::new(3).unwrap());
-    let pending: Vec<_> =
-        parts.iter().map(|part| PartKeys::new(&Prefix::none(), part).pending().to_vec()).collect();
-    assert_eq!(judge(&pending).groups().len(), 3);
 }

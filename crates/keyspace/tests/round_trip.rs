@@ -130,6 +130,19 @@ proptest! {
 }
 
 #[test]
+fn no_kind_of_white_space_or_control_character_gets_into_a_name() {
+    for c in (0..=0x2fff)
+        .chain([0x3000])
+        .filter_map(char::from_u32)
+        .filter(|c| c.is_whitespace() || c.is_control())
+    {
+        let error = QueueName::parse(format!("a{c}b")).unwrap_err();
+        assert!(error.to_string().contains("at byte 1"), "{error}");
+        assert!(Prefix::parse(format!("a{c}b")).is_err());
+    }
+}
+
+#[test]
 fn the_limits_of_names_ids_and_tags_are_exact() {
     assert!(QueueName::parse("q".repeat(120)).is_ok() && QueueName::parse("q".repeat(121)).is_err());
     assert!(Prefix::parse("p".repeat(120)).is_ok() && Prefix::parse("p".repeat(121)).is_err());
