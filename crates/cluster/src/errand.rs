@@ -18,6 +18,10 @@ use crate::{Address, Command, Error, Repeat};
 /// costs seconds and not the whole deadline.
 const ATTEMPT: Duration = Duration::from_secs(2);
 
+/// No further attempt begins later than this before the deadline: one that is under way when it comes would turn
+/// the certainty that nothing was written into an unknown fate.
+const LAST_ATTEMPT: Duration = Duration::from_millis(50);
+
 /// What is written to the wire in one go, and how its replies are read.
 pub(crate) enum Body {
     One(Command),
@@ -162,12 +166,13 @@ impl<'c> Errand<'c> {
         Ok(None)
     }
 
-    /// Waits before the next attempt: 2 ms, doubling to 50, and never past the deadline.
+    /// Waits before the next attempt: 2 ms, doubling to 50. Where that is too late for another attempt, waits for the
+    /// deadline, since the caller was promised that long.
     async fn pause(&mut self, reason: Waiting) -> Result<(), Error> {
         let pause = Duration::from_millis((2u64 << self.tries.min(5)).min(50));
         self.tries += 1;
         let jitter = pause.mul_f64(0.75 + 0.5 * fastrand::f64());
-        if Instant::now() + jitter >= self.until {
+        if Instant::now() + jitter + LAST_ATTEMPT >= self.until {
             tokio::time::sleep_until(self.until).await;
             let deadline = || Error::deadline(self.started.elapsed(), Some(self.slot), reason);
             return Err(self.lost.take().unwrap_or_else(deadline));
