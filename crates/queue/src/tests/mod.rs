@@ -7,6 +7,7 @@
 
 mod call;
 mod cases;
+mod half_moved;
 mod lint;
 mod model;
 mod stage;
