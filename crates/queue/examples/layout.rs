@@ -14,9 +14,10 @@
 use std::error::Error;
 
 use echomq::testing::{Claim, Transitions};
-use echomq::{Client, EchoMq, JobId, Kind};
-use echomq_cluster::{Command, Repeat, Value};
+use echomq::{EchoMq, JobId, Kind};
 use futures_util::future::try_join_all;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Cmd, Value, cmd};
 
 type Any = Box<dyn Error>;
 
@@ -37,7 +38,7 @@ async fn main() -> Result<(), Any> {
     let (floor_server, queue_server) = (testkit::standalone(), testkit::standalone());
     pin(&[pid(&floor_server)?, pid(&queue_server)?]);
     let payload: Vec<u8> = (0..options.payload).map(|_| fastrand::alphanumeric() as u8).collect();
-    let mut floor = Floor::new(Client::connect(&floor_server.url()).await?, payload.clone());
+    let mut floor = Floor::new(&floor_server.url(), payload.clone()).await?;
     let queue = EchoMq::connect(&queue_server.url()).await?.queue("q")?;
     queue.set_limit(Some(100_000_000)).await?;
     let mut ours =
@@ -164,21 +165,28 @@ impl Design for Ours {
     }
 }
 
-/// N, on keys of the same names.
+/// N, on keys of the same names, over a plain connection in RESP2: in RESP3 a ZPOPMIN costs the server more.
 struct Floor {
-    client: Client,
+    connection: MultiplexedConnection,
     payload: Vec<u8>,
     serial: u64,
     claims: Vec<Vec<JobId>>,
 }
 
 impl Floor {
-    fn new(client: Client, payload: Vec<u8>) -> Floor {
-        Floor { client, payload, serial: 1 << 40, claims: Vec::new() }
+    async fn new(url: &str, payload: Vec<u8>) -> Result<Floor, Any> {
+        let config = AsyncConnectionConfig::new().set_response_timeout(None);
+        let client = redis::Client::open(url)?;
+        let connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        Ok(Floor { connection, payload, serial: 1 << 40, claims: Vec::new() })
     }
 
-    async fn both(&self, first: Command, second: Command) -> Result<(Value, Value), Any> {
-        Ok(tokio::try_join!(self.client.call(first, Repeat::Never), self.client.call(second, Repeat::Never))?)
+    async fn call(&self, cmd: Cmd) -> Result<Value, Any> {
+        Ok(self.connection.clone().send_packed_command(&cmd).await?)
+    }
+
+    async fn both(&self, first: Cmd, second: Cmd) -> Result<(Value, Value), Any> {
+        tokio::try_join!(self.call(first), self.call(second))
     }
 }
 
@@ -191,10 +199,12 @@ impl Design for Floor {
         for group in groups(call, pipe) {
             let batches: Vec<Vec<JobId>> = group.iter().map(|&count| ids(&mut self.serial, count)).collect();
             try_join_all(batches.iter().map(|ids| {
-                let rows =
-                    ids.iter().fold(Command::new("MSET"), |mset, id| mset.key(row(id)).arg(&self.payload));
-                let list = Command::new("ZADD").key("emq:{q}:pending");
-                let list = ids.iter().fold(list, |zadd, id| zadd.arg(0).arg(id.as_bytes()));
+                let (mut rows, mut list) = (cmd("MSET"), cmd("ZADD"));
+                list.arg("emq:{q}:pending");
+                for id in ids {
+                    rows.arg(row(id)).arg(&self.payload);
+                    list.arg(0).arg(id.as_bytes());
+                }
                 self.both(rows, list)
             }))
             .await?;
@@ -204,21 +214,23 @@ impl Design for Floor {
 
     async fn claim(&mut self, call: usize, pipe: usize) -> Result<(), Any> {
         for group in groups(call, pipe) {
-            let pop = |&count: &usize| {
-                self.client.call(Command::new("ZPOPMIN").key("emq:{q}:pending").arg(count), Repeat::Never)
-            };
-            let popped = try_join_all(group.iter().map(pop)).await?;
-            let claims: Vec<Vec<JobId>> = popped.iter().map(|reply| popped_ids(reply)).collect();
-            let bodies = try_join_all(claims.iter().map(|ids| {
-                let active = Command::new("ZADD").key("emq:{q}:active");
-                let active =
-                    ids.iter().fold(active, |zadd, id| zadd.arg(1_796_058_445_343u64).arg(id.as_bytes()));
-                let rows = ids.iter().fold(Command::new("MGET"), |mget, id| mget.key(row(id)));
+            let pops = group.iter().map(|&count| {
+                let mut pop = cmd("ZPOPMIN");
+                pop.arg("emq:{q}:pending").arg(count);
+                self.call(pop)
+            });
+            let claims: Vec<Vec<JobId>> = try_join_all(pops).await?.iter().map(popped_ids).collect();
+            assert_eq!(claims.iter().map(Vec::len).sum::<usize>(), group.iter().sum::<usize>());
+            try_join_all(claims.iter().map(|ids| {
+                let (mut active, mut rows) = (cmd("ZADD"), cmd("MGET"));
+                active.arg("emq:{q}:active");
+                for id in ids {
+                    active.arg(1_796_058_445_343u64).arg(id.as_bytes());
+                    rows.arg(row(id));
+                }
                 self.both(active, rows)
             }))
             .await?;
-            assert_eq!(claims.iter().map(Vec::len).sum::<usize>(), group.iter().sum::<usize>());
-            drop(bodies);
             self.claims.extend(claims);
         }
         Ok(())
@@ -228,10 +240,12 @@ impl Design for Floor {
         let claims = std::mem::take(&mut self.claims);
         for group in claims.chunks(pipe) {
             try_join_all(group.iter().map(|ids| {
-                let gone = ids
-                    .iter()
-                    .fold(Command::new("ZREM").key("emq:{q}:active"), |zrem, id| zrem.arg(id.as_bytes()));
-                let rows = ids.iter().fold(Command::new("UNLINK"), |unlink, id| unlink.key(row(id)));
+                let (mut gone, mut rows) = (cmd("ZREM"), cmd("UNLINK"));
+                gone.arg("emq:{q}:active");
+                for id in ids {
+                    gone.arg(id.as_bytes());
+                    rows.arg(row(id));
+                }
                 self.both(gone, rows)
             }))
             .await?;
