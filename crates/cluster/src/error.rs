@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use echomq_keyspace::{Escaped, Slot};
+use echomq_keyspace::{Escaped, Slot, judge};
 
 use crate::Address;
 
@@ -19,7 +19,7 @@ enum Kind {
     Unknown { slot: Slot, node: Address, cause: String },
     Server { code: String, detail: String, node: Address },
     Reply { what: String, got: String },
-    CrossSlot { command: &'static str, keys: Vec<(String, Slot)>, remedy: String },
+    CrossSlot { command: &'static str, verdict: String },
     NoKey { command: &'static str },
 }
 
@@ -69,9 +69,7 @@ impl Error {
     }
 
     pub(crate) fn crossslot(command: &'static str, keys: &[&[u8]]) -> Error {
-        let remedy = "Give them one hash tag".to_owned();
-        let keys = keys.iter().map(|key| (Escaped(key).to_string(), Slot::of(key))).collect();
-        Error::new(Kind::CrossSlot { command, keys, remedy })
+        Error::new(Kind::CrossSlot { command, verdict: judge(keys).to_string() })
     }
 
     pub(crate) fn no_key(command: &'static str) -> Error {
@@ -148,13 +146,7 @@ impl fmt::Display for Error {
                 "the answer of {node} for slot {slot} never came ({cause}): the request may or may not have happened"
             ),
             Kind::Server { code, detail, node } => write!(f, "{node} answered {code} {detail}"),
-            Kind::CrossSlot { command, keys, remedy } => {
-                write!(f, "{command} was not sent: its keys stand on different slots")?;
-                for (key, slot) in keys {
-                    write!(f, "\n  \"{key}\" is on slot {slot}")?;
-                }
-                write!(f, "\n{remedy}")
-            }
+            Kind::CrossSlot { command, verdict } => write!(f, "{command} was not sent. {verdict}"),
             Kind::NoKey { command } => {
                 write!(
                     f,
