@@ -218,6 +218,8 @@ impl Folder {
             fs::write(self.dir.join(conf::FILE), configuration(&ports).text()),
         )?;
         self.io("write the port", fs::write(self.dir.join(PORT), ports.client.to_string()))?;
+        // The process id of a server that is long gone may be another program's by now.
+        self.io("remove the old process id", remove(&self.dir.join(PID)))?;
         let life = self.dir.join(LIFE);
         let keeper = Keeper::Holders { life: &life, lock: running };
         let spawned = guard::spawn(engine.path(), &self.dir, conf::FILE, keeper);
@@ -261,12 +263,7 @@ impl Folder {
     /// can not miss it any more: so a server that is about to end is never joined.
     fn is_heard(&self, mut life: &File) -> Result<bool, Error> {
         let heard = self.dir.join(HEARD);
-        match fs::remove_file(&heard) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return self.io("remove the answer", Err(error));
-            }
-            _ => {}
-        }
+        self.io("remove the last answer", remove(&heard))?;
         if life.write_all(b"\n").is_err() {
             return Ok(false);
         }
@@ -375,6 +372,14 @@ fn configuration(ports: &Ports) -> Conf {
         .set("appendonly", "yes")
         .set("appendfsync", "everysec");
     conf
+}
+
+/// Removes a file that need not be there.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn put_log_aside(log: &Path) {

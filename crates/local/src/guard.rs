@@ -12,12 +12,15 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 const GUARD: &str = include_str!("guard.sh");
 
 /// The server writes its log here, in its folder.
 pub(crate) const LOG: &str = "server.log";
+
+/// A killed server is gone, and its guard with it, long before this.
+const KILL_LIMIT: Duration = Duration::from_secs(5);
 
 /// Whose end ends the server.
 pub(crate) enum Keeper<'a> {
@@ -101,7 +104,11 @@ impl Guarded {
     pub(crate) fn kill(&mut self) {
         // A signal can fail only because the server has just ended by itself.
         let _ = self.signal(Signal::KILL);
-        let _ = self.guard.wait();
+        if !self.wait(KILL_LIMIT) {
+            // The guard itself is stuck, be it that somebody stopped it. It is not reaped yet, so the group is its own.
+            let _ = kill_process_group(Pid::from_child(&self.guard), Signal::KILL);
+            let _ = self.guard.wait();
+        }
     }
 
     /// Asks the server to end, which lets it write out its data, and kills it if it has not within `limit`.

@@ -11,8 +11,9 @@
 life=$1 signal=$2 sweep=$3
 shift 3
 
-# A terminal's Ctrl-C or hang-up is the keeper's business; the keeper's end is what counts here.
-trap '' HUP INT
+# When a keeper dies and the server happens to be stopped, the system sends a hang-up to the whole group.
+trap '' HUP
+
 [ -z "$life" ] || { rm -f -- "$life" && mkfifo -m 600 -- "$life"; } || exit 1
 
 # A shell gives a background command an empty standard input, unless it is told otherwise.

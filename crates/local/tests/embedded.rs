@@ -96,7 +96,9 @@ fn a_second_holder_joins_at_once_and_keeps_it_when_the_first_goes() {
     let second = hold(&dir);
     assert!(started.elapsed() < Duration::from_secs(1), "joining took {:?}", started.elapsed());
     assert_eq!((first.url(), first.pid()), (second.url(), second.pid()));
+    let started = Instant::now();
     drop(first);
+    assert!(started.elapsed() < Duration::from_secs(1), "leaving took {:?}", started.elapsed());
     assert_eq!(ask(&second, &["PING"]).as_deref(), Ok("PONG"));
 }
 
@@ -123,17 +125,42 @@ fn the_starter_may_even_be_killed() {
 }
 
 #[test]
-fn it_ends_when_its_last_holder_is_killed_and_the_next_one_starts_it_again() {
+fn it_ends_when_its_last_holder_is_killed_and_is_started_again_with_its_data() {
     let dir = tempfile::tempdir().unwrap();
-    for signal in [Signal::KILL, Signal::INT] {
+    for (signal, before) in [(Signal::KILL, Err(())), (Signal::INT, Ok("v".to_owned()))] {
         let only = held_by_another(&dir);
         only.keeper.end_by(signal);
-        // At once, while the server may still be ending.
-        let next = hold(&dir);
-        assert_ne!(pid(&next), only.pid);
-        assert_eq!(ask(&next, &["PING"]).as_deref(), Ok("PONG"));
         wait_until_gone(only.pid);
+        let next = hold(&dir);
+        assert_eq!(ask(&next, &["GET", "k"]).map_err(drop), before);
+        ask(&next, &["SET", "k", "v"]).unwrap();
     }
+}
+
+#[test]
+fn one_who_comes_while_it_ends_gets_a_server_that_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let only = held_by_another(&dir);
+        only.keeper.end_by(Signal::KILL);
+        // The old one, if its guard has not noticed yet, or a new one; never one that is about to end.
+        let next = hold(&dir);
+        let server = pid(&next);
+        if server != only.pid {
+            wait_until_gone(only.pid);
+        }
+        assert_eq!(ask(&next, &["PING"]).as_deref(), Ok("PONG"));
+        assert!(is_there(server));
+    }
+}
+
+#[test]
+fn a_stopped_server_does_not_outlive_its_last_holder_either() {
+    let dir = tempfile::tempdir().unwrap();
+    let only = held_by_another(&dir);
+    kill_process(only.pid, Signal::STOP).unwrap();
+    only.keeper.end_by(Signal::KILL);
+    wait_until_gone(only.pid);
 }
 
 #[test]

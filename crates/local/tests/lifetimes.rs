@@ -112,3 +112,13 @@ fn the_guard_ends_with_a_server_that_is_killed_and_the_folder_stays_for_a_restar
     local.restart(0).unwrap();
     assert_eq!(node.ask::<String>(&["PING"]).as_deref(), Ok("PONG"));
 }
+
+#[test]
+fn a_guard_that_somebody_stopped_does_not_keep_its_server_from_ending() {
+    let local = Launch::standalone().start().unwrap();
+    let server = Pid::from_raw(local.nodes()[0].pid().unwrap() as i32).unwrap();
+    let guard = getpgid(Some(server)).unwrap();
+    kill_process(guard, Signal::STOP).unwrap();
+    drop(local);
+    wait_until("the server is gone", || !is_there(server));
+}

@@ -1,6 +1,6 @@
 //! A second process that keeps servers: this test program again, told by its environment what to do.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,8 +14,8 @@ pub(crate) fn task() -> Option<String> {
 
 /// Tells the process that spawned this one what it wants to know.
 pub(crate) fn tell(line: impl std::fmt::Display) {
-    use std::io::Write;
-    writeln!(std::io::stdout(), "TOLD {line}").unwrap();
+    let mut stdout = std::io::stdout();
+    stdout.write_all(format!("TOLD {line}\n").as_bytes()).unwrap();
 }
 
 /// Waits until the process that spawned this one lets go or ends.
