@@ -1,0 +1,17 @@
+//! The queue through its public face, on real servers, and what happens to it there.
+
+/// Servers that are killed, forget their scripts, or hang up.
+mod crashes;
+/// When a delayed job is due.
+mod delays;
+/// Replicas that take over with all that their primary knew, or without the latest of it.
+mod failover;
+/// Workers that were away for longer than their lease.
+mod leases;
+/// Names of queues and ids of jobs.
+mod names;
+/// What a job carries.
+mod payloads;
+mod scene;
+/// What a worker does with handlers that succeed, fail, panic or do not end.
+mod worker;
