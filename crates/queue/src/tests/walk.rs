@@ -4,17 +4,20 @@
 
 use std::collections::BTreeMap;
 
+use echomq_keyspace::JobId;
 use fastrand::Rng;
+use futures_util::future::join_all;
 
 use super::call::Call;
 use super::model::Model;
 use super::stage::Stage;
 use super::state::{Bytes, State};
 use crate::store::{Class, Due, Lease, Row};
-use echomq_keyspace::JobId;
 
 /// So many calls, then anew with an empty queue and the next seed: nothing leaves the dead set.
 const WALK: usize = 500;
+/// Queues that are walked side by side, since most of the time is spent waiting for answers.
+const LANES: usize = 4;
 /// A round time, so that round tokens and times are met too.
 const BEGIN_MS: u64 = 1_800_000_000_000;
 /// So few ids that most calls meet a job that is there already.
@@ -28,9 +31,21 @@ async fn ten_thousand_random_calls_do_what_the_model_does() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let calls = number("ECHOMQ_MODEL_OPS").unwrap_or(10_000);
     let first = number("ECHOMQ_MODEL_SEED").unwrap_or(1);
-    let stage = Stage::new("walk").await;
-    for (seed, begun) in (first..).zip((0..calls).step_by(WALK)) {
-        walk(&stage, seed, (calls - begun).min(WALK as u64)).await;
+    let walks: Vec<(u64, u64)> = (first..)
+        .zip((0..calls).step_by(WALK))
+        .map(|(seed, begun)| (seed, (calls - begun).min(WALK as u64)))
+        .collect();
+    let lanes = walks.chunks(walks.len().div_ceil(LANES)).map(|walks| {
+        let walks = walks.to_vec();
+        tokio::spawn(async move {
+            let stage = Stage::new("walk").await;
+            for (seed, calls) in walks {
+                walk(&stage, seed, calls).await;
+            }
+        })
+    });
+    for lane in join_all(lanes).await {
+        lane.expect("a walk failed, see above");
     }
 }
 
