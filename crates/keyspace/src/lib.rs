@@ -48,6 +48,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # The keys of an application
+//!
+//! [`family!`] declares all keys of one entity. Its constructor checks the value that becomes the tag, so all of them are on
+//! one slot, whatever the value is; a key without the tag, or with two, does not compile.
+//!
+//! ```
+//! echomq_keyspace::family! {
+//!     /// What the shop knows of one article.
+//!     pub struct StockKeys(sku: "A-Z0-9", 1..=12) {
+//!         available: String = "stock:{sku}:available";
+//!         reserved: String = "stock:{sku}:reserved";
+//!     }
+//! }
+//!
+//! let stock = StockKeys::new("MUG7")?;
+//! assert_eq!(stock.reserved().as_bytes(), b"stock:{MUG7}:reserved");
+//! assert!(StockKeys::new("").is_err());
+//! # Ok::<(), echomq_keyspace::TagValueError>(())
+//! ```
+//!
 //! # What this crate does not do
 //!
 //! * It opens no socket and reads no clock. Which node has a slot is for a connector to ask; an [`IdSource`] is told the time.
@@ -59,8 +79,10 @@
 
 extern crate alloc;
 
+mod alphabet;
 mod crc;
 mod escaped;
+mod family;
 mod finding;
 mod group;
 mod id;
@@ -74,10 +96,13 @@ mod renaming;
 mod slot;
 mod spread;
 mod tag;
+mod template;
 mod trace;
 
+pub use alphabet::{Alphabet, AlphabetError};
 pub use crc::crc16;
 pub use escaped::Escaped;
+pub use family::{Entity, Family, FamilyKey, KeySpec, KeyType, TagField, TagValueError};
 pub use finding::Finding;
 pub use group::{SlotGroup, group_by_slot};
 pub use id::{IdError, IdSource, JobId, Kind};
@@ -91,4 +116,11 @@ pub use renaming::{Basis, NewName, Renaming};
 pub use slot::Slot;
 pub use spread::{Suffix, TagError, tag_for};
 pub use tag::hash_tag;
+pub use template::{NoTag, Segment, TagText, Template, TemplateError};
 pub use trace::{Note, Trace, Why, trace};
+
+/// What [`family!`] needs where it is used.
+#[doc(hidden)]
+pub mod macros {
+    pub use alloc::vec::Vec;
+}
