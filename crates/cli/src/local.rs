@@ -1,0 +1,139 @@
+//! `echomq local`: a private server or cluster, until Ctrl-C.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use echomq_local::{Embedded, Engine, EngineName, Launch, Local};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::screen::{DIM, GOOD, HEAD, Report, Screen};
+use crate::server::runtime;
+use crate::signals::Signals;
+
+/// Start a private server or cluster, until Ctrl-C.
+///
+/// Without --nodes it is the very server that the other commands use when they get no --url: they join it while it
+/// runs, and its data stays. With --nodes it is a cluster of its own; its data goes with it, unless a folder is named.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A cluster of so many primaries, which share the slots evenly.
+    #[arg(long, value_name = "N")]
+    nodes: Option<usize>,
+    /// So many replicas for each primary.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, requires = "nodes")]
+    replicas: usize,
+    /// Keep the data in this folder, and find it there at the next start.
+    #[arg(long, value_name = "FOLDER")]
+    dir: Option<PathBuf>,
+    /// Take the pinned Valkey, fetched if need be, whatever server is installed here.
+    #[arg(long, requires = "nodes")]
+    fetch: bool,
+}
+
+#[derive(Serialize)]
+struct Running {
+    url: String,
+    engine: Option<String>,
+    nodes: Vec<Node>,
+    dir: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Node {
+    address: String,
+    role: &'static str,
+    pid: Option<u32>,
+    log: PathBuf,
+}
+
+impl Report for Running {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let engine = self.engine.as_deref().unwrap_or("the private server");
+        writeln!(out, "{GOOD}{engine} is ready{GOOD:#}\n\n  {HEAD}{}{HEAD:#}\n", self.url)?;
+        for node in &self.nodes {
+            writeln!(out, "  {}  {:7}  {DIM}log {}{DIM:#}", node.address, node.role, node.log.display())?;
+        }
+        writeln!(out, "\nIn another terminal:\n\n  export ECHOMQ_URL={}\n  echomq queue ls\n", self.url)?;
+        writeln!(out, "Ctrl-C stops it.")
+    }
+}
+
+pub(crate) fn run(args: Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let runtime = runtime()?;
+    // Heard from now on, so that a start that is broken off ends what it has started.
+    let mut signals = runtime.block_on(async { Signals::hear() }).context("signals can not be heard")?;
+    let start = runtime.spawn_blocking(move || start(args));
+    let started = runtime.block_on(async {
+        tokio::select! {
+            started = start => Some(started),
+            () = signals.next() => None,
+        }
+    });
+    let Some(started) = started else {
+        // The start goes on in its thread; the guards beside the servers end them with this process.
+        runtime.shutdown_background();
+        return Ok(Exit::Fine);
+    };
+    let (running, servers) = started??;
+    screen.show(&running)?;
+    screen.flush()?;
+    runtime.block_on(signals.next());
+    drop(servers);
+    Ok(Exit::Fine)
+}
+
+/// What runs, until it is dropped.
+#[expect(dead_code, reason = "held for what their drop does")]
+enum Servers {
+    Cluster(Local),
+    Shared(Embedded),
+}
+
+fn start(args: Args) -> anyhow::Result<(Running, Servers)> {
+    let Some(primaries) = args.nodes else {
+        let shared = Embedded::join_or_start(args.dir.as_deref())?;
+        return Ok((Running::shared(&shared), Servers::Shared(shared)));
+    };
+    let mut launch = Launch::cluster(primaries).replicas(args.replicas);
+    if let Some(dir) = &args.dir {
+        launch = launch.dir(dir).append_only(true);
+    }
+    if args.fetch {
+        launch = launch.engine(Engine::fetch()?);
+    }
+    let local = launch.start()?;
+    Ok((Running::cluster(&local, primaries, args.dir), Servers::Cluster(local)))
+}
+
+impl Running {
+    fn shared(shared: &Embedded) -> Running {
+        let node = Node {
+            address: format!("127.0.0.1:{}", shared.port()),
+            role: "primary",
+            pid: shared.pid(),
+            log: shared.log_path(),
+        };
+        Running { url: shared.url(), engine: None, nodes: vec![node], dir: Some(shared.dir().to_owned()) }
+    }
+
+    fn cluster(local: &Local, primaries: usize, dir: Option<PathBuf>) -> Running {
+        let node = |(i, node): (usize, &echomq_local::Node)| Node {
+            address: node.address(),
+            role: if i < primaries { "primary" } else { "replica" },
+            pid: node.pid(),
+            log: node.log_path(),
+        };
+        let nodes = local.nodes().iter().enumerate().map(node).collect();
+        Running { url: local.url(), engine: Some(engine_text(local.engine())), nodes, dir }
+    }
+}
+
+fn engine_text(engine: &Engine) -> String {
+    let name = match engine.name() {
+        EngineName::Valkey => "Valkey",
+        EngineName::Redis => "Redis",
+    };
+    format!("{name} {}", engine.version())
+}
