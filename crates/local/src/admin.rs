@@ -23,6 +23,19 @@ pub(crate) fn ask<T: FromRedisValue>(port: u16, command: impl ToRedisArgs) -> Re
     })
 }
 
+/// Says whether the server on a port is the process `pid` and serves, or what is missing. A port may have been lost to
+/// a server of somebody else, who answers as well.
+pub(crate) fn serves(port: u16, pid: u32) -> Result<(), String> {
+    ask::<String>(port, &["PING"]).map_err(|error| format!("it does not answer PING: {error}"))?;
+    let info: String = ask(port, &["INFO", "server"])?;
+    let own = format!("process_id:{pid}");
+    if info.lines().any(|line| line == own) {
+        Ok(())
+    } else {
+        Err("another server answers at its port".into())
+    }
+}
+
 fn connect(port: u16) -> redis::RedisResult<Connection> {
     let client = redis::Client::open(info(port)?)?;
     let connection = client.get_connection_with_timeout(LIMIT)?;

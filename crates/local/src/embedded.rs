@@ -241,7 +241,7 @@ impl Folder {
             }
             self.wait_a_moment(process.is_running(), "nobody watches over it".into())?;
         };
-        while let Err(missing) = admin::ask::<String>(port, &["PING"]) {
+        while let Err(missing) = admin::serves(port, process.pid()) {
             self.wait_a_moment(process.is_running(), missing)?;
         }
         Ok(life)

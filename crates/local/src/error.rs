@@ -60,9 +60,10 @@ impl Error {
         matches!(*self.0, Kind::Fetch { .. })
     }
 
-    /// A server or cluster was started, but did not become ready: it ended, or its deadline passed.
+    /// A server or cluster was started, but did not become ready: it ended, refused what makes it ready, or its
+    /// deadline passed.
     pub fn is_not_ready(&self) -> bool {
-        matches!(*self.0, Kind::NotReady { .. } | Kind::Ended { .. })
+        matches!(*self.0, Kind::NotReady { .. } | Kind::Ended { .. } | Kind::Refused { .. })
     }
 
     /// What was asked for makes no sense, such as a cluster of no nodes. Asking again does not help.

@@ -111,6 +111,10 @@ impl Node {
     /// Starts the server in `dir`, with ports of its own.
     pub(crate) fn start(plan: Plan<'_>) -> Result<Node, Error> {
         let ports = Ports::choose().map_err(|error| Error::io("no free port on 127.0.0.1", error))?;
+        Node::start_on(ports, plan)
+    }
+
+    fn start_on(ports: Ports, plan: Plan<'_>) -> Result<Node, Error> {
         let mut conf = plan.conf.clone();
         conf.set("port", ports.client).set("cluster-port", ports.bus).set("bind", "127.0.0.1");
         let path = plan.dir.join(conf::FILE);
@@ -155,12 +159,10 @@ impl Node {
     /// Waits until the server answers and has read its data.
     pub(crate) fn answers_by(&self, started: Instant, deadline: Instant) -> Result<(), Error> {
         loop {
-            let Err(missing) = self.ask::<String>(&["PING"]) else { return Ok(()) };
-            if !self.is_running() {
-                return Err(Error::ended(self.who(), &self.log_path()));
-            }
+            let Some(pid) = self.pid() else { return Err(Error::ended(self.who(), &self.log_path())) };
+            let Err(missing) = admin::serves(self.port(), pid) else { return Ok(()) };
             if Instant::now() >= deadline {
-                return Err(self.not_ready(started, format!("it does not answer PING: {missing}")));
+                return Err(self.not_ready(started, missing));
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -202,4 +204,31 @@ pub(crate) struct Plan<'a> {
     pub(crate) dir: PathBuf,
     pub(crate) sweep: Option<&'a Path>,
     pub(crate) conf: &'a Conf,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::Engine;
+
+    #[test]
+    fn a_start_whose_port_was_lost_to_somebody_else_says_so() {
+        let engine = Engine::find().unwrap();
+        let choose: [fn(&Ports) -> u16; 2] = [|ports| ports.client, |ports| ports.bus];
+        for port in choose {
+            let dir = tempfile::tempdir().unwrap();
+            let mut conf = Conf::default();
+            conf.set("cluster-enabled", "yes").set("save", "");
+            let ports = Ports::choose().unwrap();
+            let _somebody = TcpListener::bind(("127.0.0.1", port(&ports))).unwrap();
+            let (label, path) = ("node 0".into(), dir.path().to_owned());
+            let plan = Plan { label, engine: engine.path(), dir: path, sweep: None, conf: &conf };
+            let node = Node::start_on(ports, plan).unwrap();
+            let now = Instant::now();
+            let error = node.answers_by(now, now + Duration::from_secs(20)).unwrap_err();
+            assert!(error.is_port_lost(), "{error}");
+        }
+    }
 }

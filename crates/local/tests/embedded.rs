@@ -157,10 +157,12 @@ fn one_who_comes_while_it_ends_gets_a_server_that_stays() {
 #[test]
 fn a_stopped_server_does_not_outlive_its_last_holder_either() {
     let dir = tempfile::tempdir().unwrap();
-    let only = held_by_another(&dir);
-    kill_process(only.pid, Signal::STOP).unwrap();
-    only.keeper.end_by(Signal::KILL);
-    wait_until_gone(only.pid);
+    let starter = held_by_another(&dir);
+    let last = held_by_another(&dir);
+    starter.keeper.release();
+    kill_process(last.pid, Signal::STOP).unwrap();
+    last.keeper.end_by(Signal::KILL);
+    wait_until_gone(last.pid);
 }
 
 #[test]

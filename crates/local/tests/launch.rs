@@ -57,7 +57,8 @@ fn a_cluster_is_ready_when_it_is_returned() {
 
 #[test]
 fn each_replica_follows_the_primary_of_its_place_and_has_its_data() {
-    let local = Launch::cluster(2).replicas(2).start().unwrap();
+    // The first copy begins only after the primaries serve: the start must not be over before it is made.
+    let local = Launch::cluster(2).replicas(2).config("repl-diskless-sync-delay", "3").start().unwrap();
     for i in 2..6 {
         let primary = &local.nodes()[i % 2];
         assert!(info(&local.nodes()[i], &format!("master_port:{}", primary.port())), "node {i}");
@@ -94,8 +95,8 @@ fn a_server_that_ends_at_its_start_is_an_error_with_the_log_and_its_last_lines()
 
 #[test]
 fn a_start_that_takes_too_long_is_an_error_that_names_the_node_and_what_is_missing() {
-    // The servers are up by then, but a primary takes no writes for two seconds.
-    let error = Launch::cluster(2).ready_within_ms(1_000).start().unwrap_err();
+    // The server is up by then, but a primary takes no writes for two seconds.
+    let error = Launch::cluster(1).ready_within_ms(1_000).start().unwrap_err();
     assert!(error.is_not_ready(), "{error}");
     let text = error.to_string();
     assert!(text.starts_with("node ") && text.contains(" (127.0.0.1:"), "{text}");
