@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- pending -> active: the first n jobs, under one new token and one lease
 -- KEYS[1] emq:{q}:pending zset
 -- KEYS[2] emq:{q}:active zset
