@@ -50,13 +50,36 @@ struct Node {
 
 impl Report for Running {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let engine = self.engine.as_deref().unwrap_or("the private server");
-        writeln!(out, "{GOOD}{engine} is ready{GOOD:#}\n\n  {HEAD}{}{HEAD:#}\n", self.url)?;
+        match &self.engine {
+            Some(engine) => self.cluster_text(engine, out),
+            None => self.shared_text(out),
+        }
+    }
+}
+
+impl Running {
+    fn cluster_text(&self, engine: &str, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{GOOD}{engine} is ready{GOOD:#}\n")?;
         for node in &self.nodes {
             writeln!(out, "  {}  {:7}  {DIM}log {}{DIM:#}", node.address, node.role, node.log.display())?;
         }
-        writeln!(out, "\nIn another terminal:\n\n  export ECHOMQ_URL={}\n  echomq queue ls\n", self.url)?;
-        writeln!(out, "Ctrl-C stops it.")
+        writeln!(out, "\nIn another terminal:\n\n  {HEAD}export ECHOMQ_URL={}{HEAD:#}", self.url)?;
+        writeln!(out, "  {HEAD}echomq queue ls{HEAD:#}\n\nCtrl-C stops it.")
+    }
+
+    fn shared_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{GOOD}The private server of this machine is ready{GOOD:#}\n\n  url   {}", self.url)?;
+        if let Some(dir) = &self.dir {
+            writeln!(out, "  data  {}", dir.display())?;
+        }
+        for node in &self.nodes {
+            writeln!(out, "  log   {}", node.log.display())?;
+        }
+        writeln!(
+            out,
+            "\nCommands that get no --url use it: try {HEAD}echomq queue ls{HEAD:#} in another terminal."
+        )?;
+        writeln!(out, "Ctrl-C lets it go: it ends when nobody else uses it, and its data stays.")
     }
 }
 

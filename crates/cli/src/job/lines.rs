@@ -12,6 +12,7 @@ use echomq::{Enqueued, JobId, JobSpec, Queue};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio::sync::mpsc;
 
 use super::add::{PATIENCE, Plan};
 use crate::cli::Global;
@@ -22,6 +23,8 @@ use crate::server;
 /// A call holds no more than this, so that its fate is one.
 const CALL_JOBS: usize = 1_000;
 const CALL_BYTES: usize = 512 * 1024;
+/// When no line comes for so long, those that came are sent.
+const QUIET: Duration = Duration::from_millis(20);
 /// So many bad lines are told one by one; the rest is counted.
 const TOLD: u64 = 10;
 
@@ -56,16 +59,23 @@ impl Report for Loaded {
     }
 }
 
+/// Where the lines come from.
+enum Source {
+    Stdin,
+    File(File),
+}
+
 pub(super) fn run(plan: &Plan, file: &Path, global: &Global, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let (input, bytes) = open(file)?;
+    let (source, bytes) = open(file)?;
     let bar = progress_bar(bytes);
     let begun = Instant::now();
     let result = server::with(global, async |mq| {
         let queue = mq.queue(plan.queue.as_str())?;
-        let mut loaded =
+        let loaded =
             Loaded { queue: queue.name().to_string(), slot: queue.slot().get(), ..Loaded::default() };
-        let ended = load(plan, &queue, input, &bar, &mut loaded).await;
-        Ok((loaded, ended))
+        let mut load = Load { plan, queue, bar: &bar, call: Call::default(), loaded };
+        let ended = load.all(lines(source)).await;
+        Ok((load.loaded, ended))
     });
     bar.finish_and_clear();
     let (mut loaded, ended) = result?;
@@ -75,13 +85,38 @@ pub(super) fn run(plan: &Plan, file: &Path, global: &Global, screen: &mut Screen
     Ok(Exit::finding_if(loaded.duplicates + loaded.full + loaded.bad > 0))
 }
 
-fn open(file: &Path) -> anyhow::Result<(Box<dyn BufRead>, Option<u64>)> {
+fn open(file: &Path) -> anyhow::Result<(Source, Option<u64>)> {
     if file == Path::new("-") {
-        return Ok((Box::new(io::stdin().lock()), None));
+        return Ok((Source::Stdin, None));
     }
     let opened = File::open(file).and_then(|opened| Ok((opened.metadata()?, opened)));
     let (facts, opened) = opened.with_context(|| format!("{file:?} can not be read"))?;
-    Ok((Box::new(BufReader::new(opened)), facts.is_file().then_some(facts.len())))
+    Ok((Source::File(opened), facts.is_file().then_some(facts.len())))
+}
+
+/// The lines as they come, each with its line feed if it has one. They are read by a thread of their own, so that
+/// jobs need not wait for the next line; it ends with the process, whatever it waits for.
+fn lines(source: Source) -> mpsc::Receiver<io::Result<Vec<u8>>> {
+    let (sender, receiver) = mpsc::channel(2 * CALL_JOBS);
+    std::thread::spawn(move || {
+        let mut input: Box<dyn BufRead> = match source {
+            Source::Stdin => Box::new(io::stdin().lock()),
+            Source::File(file) => Box::new(BufReader::new(file)),
+        };
+        loop {
+            let mut line = Vec::new();
+            let read = input.read_until(b'\n', &mut line);
+            let (is_last, item) = match read {
+                Ok(0) => return,
+                Ok(_) => (false, Ok(line)),
+                Err(error) => (true, Err(error)),
+            };
+            if sender.blocking_send(item).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 /// On standard error, and only when that is a terminal.
@@ -90,6 +125,7 @@ fn progress_bar(bytes: Option<u64>) -> ProgressBar {
         Some(bytes) => (ProgressBar::new(bytes), "{bar:30} {percent:>3} %  {msg}  {eta} left"),
         None => (ProgressBar::new_spinner(), "{spinner} {msg}  {elapsed}"),
     };
+    bar.set_message("0 jobs");
     bar.enable_steady_tick(Duration::from_millis(200));
     bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
@@ -102,64 +138,83 @@ struct Call {
     first_line: u64,
 }
 
-async fn load(
-    plan: &Plan,
-    queue: &Queue,
-    mut input: Box<dyn BufRead>,
-    bar: &ProgressBar,
-    loaded: &mut Loaded,
-) -> anyhow::Result<()> {
-    let mut call = Call::default();
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        let read = input.read_until(b'\n', &mut line).context("the input can not be read")?;
-        if read == 0 {
-            break;
-        }
-        bar.inc(read as u64);
-        let payload = line.strip_suffix(b"\n").unwrap_or(&line);
-        if payload.is_empty() {
-            loaded.empty += 1;
-            continue;
-        }
-        let id = match plan.id_from.as_deref().map(|field| id_of(payload, field)).transpose() {
-            Ok(id) => id,
-            Err(why) => {
-                loaded.bad += 1;
-                tell(loaded.bad, number, &why);
-                continue;
-            }
-        };
-        if call.jobs.len() == CALL_JOBS || call.bytes + payload.len() > CALL_BYTES && !call.jobs.is_empty() {
-            send(queue, std::mem::take(&mut call), bar, loaded).await?;
-        }
-        if call.jobs.is_empty() {
-            call.first_line = number;
-        }
-        call.bytes += payload.len();
-        call.jobs.push(plan.spec(id, payload.to_vec()));
-    }
-    send(queue, call, bar, loaded).await
+/// A file on its way into a queue.
+struct Load<'a> {
+    plan: &'a Plan,
+    queue: Queue,
+    bar: &'a ProgressBar,
+    call: Call,
+    loaded: Loaded,
 }
 
-async fn send(queue: &Queue, call: Call, bar: &ProgressBar, loaded: &mut Loaded) -> anyhow::Result<()> {
-    let (jobs, first_line) = (call.jobs, call.first_line);
-    if jobs.is_empty() {
-        return Ok(());
-    }
-    let results = echomq_load::enqueue_surely(queue, jobs, PATIENCE).await;
-    let results =
-        results.with_context(|| format!("stopped at line {first_line}; the lines before it are in"))?;
-    for result in &results {
-        match result {
-            Enqueued::Added(_) => loaded.added += 1,
-            Enqueued::Duplicate(_) => loaded.duplicates += 1,
-            Enqueued::Full(_) => loaded.full += 1,
+impl Load<'_> {
+    async fn all(&mut self, mut lines: mpsc::Receiver<io::Result<Vec<u8>>>) -> anyhow::Result<()> {
+        let mut number = 0;
+        loop {
+            let line = match lines.try_recv() {
+                Ok(line) => line,
+                Err(_) => match tokio::time::timeout(QUIET, lines.recv()).await {
+                    Ok(Some(line)) => line,
+                    Ok(None) => return self.send().await,
+                    Err(_) => {
+                        self.send().await?;
+                        match lines.recv().await {
+                            Some(line) => line,
+                            None => return Ok(()),
+                        }
+                    }
+                },
+            };
+            number += 1;
+            self.line(number, &line.context("the input can not be read")?).await?;
         }
     }
-    bar.set_message(format!("{} jobs", loaded.added));
-    Ok(())
+
+    async fn line(&mut self, number: u64, line: &[u8]) -> anyhow::Result<()> {
+        self.bar.inc(line.len() as u64);
+        let payload = line.strip_suffix(b"\n").unwrap_or(line);
+        if payload.is_empty() {
+            self.loaded.empty += 1;
+            return Ok(());
+        }
+        let id = match self.plan.id_from.as_deref().map(|field| id_of(payload, field)).transpose() {
+            Ok(id) => id,
+            Err(why) => {
+                self.loaded.bad += 1;
+                self.bar.suspend(|| tell(self.loaded.bad, number, &why));
+                return Ok(());
+            }
+        };
+        let Call { jobs, bytes, .. } = &self.call;
+        if jobs.len() == CALL_JOBS || !jobs.is_empty() && bytes + payload.len() > CALL_BYTES {
+            self.send().await?;
+        }
+        if self.call.jobs.is_empty() {
+            self.call.first_line = number;
+        }
+        self.call.bytes += payload.len();
+        self.call.jobs.push(self.plan.spec(id, payload.to_vec()));
+        Ok(())
+    }
+
+    async fn send(&mut self) -> anyhow::Result<()> {
+        let Call { jobs, first_line, .. } = std::mem::take(&mut self.call);
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let results = echomq_load::enqueue_surely(&self.queue, jobs, PATIENCE).await;
+        let results =
+            results.with_context(|| format!("stopped at line {first_line}; the lines before it are in"))?;
+        for result in &results {
+            match result {
+                Enqueued::Added(_) => self.loaded.added += 1,
+                Enqueued::Duplicate(_) => self.loaded.duplicates += 1,
+                Enqueued::Full(_) => self.loaded.full += 1,
+            }
+        }
+        self.bar.set_message(format!("{} jobs", self.loaded.added));
+        Ok(())
+    }
 }
 
 /// The id in a field of a JSON object: a text, or a whole number digit for digit.

@@ -102,7 +102,7 @@ impl Report for Shown<'_> {
         let Shown(job, view) = self;
         writeln!(out, "{HEAD}{}{HEAD:#} in {}: {HEAD}{}{HEAD:#}", job.id, job.queue, job.state)?;
         let mut fact = |label: &str, value: Option<String>| match value {
-            Some(value) if !value.is_empty() => writeln!(out, "  {label:9} {value}"),
+            Some(value) if !value.is_empty() => writeln!(out, "  {label:10} {value}"),
             _ => Ok(()),
         };
         fact("name", job.name.as_ref().map(|name| Escaped(name.as_bytes()).to_string()))?;

@@ -81,5 +81,6 @@ fn user_at_host() -> String {
         .into_iter()
         .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    format!("{}@{host}", user.as_deref().unwrap_or("somebody"))
+    let user = user.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()));
+    format!("{user}@{host}")
 }

@@ -81,6 +81,28 @@ struct Worked {
     lost: u64,
 }
 
+impl Worked {
+    fn new(queue: &QueueName, report: &echomq::Report) -> Worked {
+        let echomq::Report { done, retried, buried, released, lost } = *report;
+        Worked { queue: queue.to_string(), done, retried, buried, released, lost }
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{}: {} done", self.queue, self.done);
+        for (count, what) in [
+            (self.retried, "failed and put off"),
+            (self.buried, "dead"),
+            (self.released, "handed back"),
+            (self.lost, "refused, since the lease was lost"),
+        ] {
+            if count > 0 {
+                text.push_str(&format!(", {count} {what}"));
+            }
+        }
+        text
+    }
+}
+
 impl Plan {
     fn new(args: Args, json: bool) -> anyhow::Result<Plan> {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -111,21 +133,19 @@ pub(crate) fn run(args: Args, global: &Global, screen: &mut Screen) -> anyhow::R
         note("ended at once; the jobs in hand go to others when their leases have run out");
         return Ok(Exit::Trouble);
     };
-    let echomq::Report { done, retried, buried, released, lost } = report;
+    let worked = Worked::new(&plan.queue, &report);
     if screen.json {
-        screen.line(&Worked { queue: plan.queue.to_string(), done, retried, buried, released, lost })?;
+        screen.line(&worked)?;
     } else {
-        note(&format!(
-            "{}: {done} done, {retried} to be tried again, {buried} dead, {released} handed back, {lost} leases lost",
-            plan.queue
-        ));
+        // Standard output is the command's.
+        note(&worked.text());
     }
     match end {
         End::Broken(error) => {
             note(&format!("{} can not be started: {error}; its job was handed back", plan.command));
             Ok(Exit::Trouble)
         }
-        End::Asked | End::Drained => Ok(Exit::finding_if(buried > 0)),
+        End::Asked | End::Drained => Ok(Exit::finding_if(report.buried > 0)),
     }
 }
 

@@ -59,7 +59,7 @@ fn c060_a_point_in_time_is_shown_as_its_date() {
     ] {
         let id = on(&cluster, ["job", "add", &queue, "x", "--at", at]).fine();
         let text = on(&cluster, ["job", "show", &queue, id.trim_end()]).fine();
-        assert!(text.contains(&format!("due       {shown}\n")), "{text}");
+        assert!(text.contains(&format!("due        {shown}\n")), "{text}");
     }
 }
 

@@ -1,7 +1,9 @@
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
+use std::process::Stdio;
 
 use echomq_keyspace::JobId;
-use testkit::unique_queue;
+use testkit::{LIMIT, unique_queue, wait_until};
 
 use crate::run::{cluster, echomq, on};
 
@@ -14,7 +16,7 @@ fn a_job_is_added_and_shown() {
     assert_eq!(id.len(), JobId::MINTED_BYTES);
     let text = on(&cluster, ["job", "show", &queue, id]).fine();
     for part in
-        [&format!("{id} in {queue}: pending\n"), "name      mail\n", "0 of 3 attempts", "\n{\"order\":7}\n"]
+        [&format!("{id} in {queue}: pending\n"), "name       mail\n", "0 of 3 attempts", "\n{\"order\":7}\n"]
     {
         assert!(text.contains(part), "{part:?} is not in:\n{text}");
     }
@@ -113,6 +115,24 @@ fn lines_on_standard_input_are_bytes_and_bad_ones_are_told() {
     on(&cluster, ["job", "add", &queue, "--file", "/nowhere/jobs"])
         .run()
         .said(2, "\"/nowhere/jobs\" can not be read");
+}
+
+#[test]
+fn a_line_is_a_job_before_the_next_line_comes() {
+    let (cluster, queue) = (cluster(), unique_queue("slow"));
+    let mut command = on(&cluster, ["job", "add", &queue, "--file", "-"]).command();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"first\nse").unwrap();
+    let pending = || {
+        let shown = on(&cluster, ["queue", "show", &queue, "--json"]).run().text();
+        serde_json::from_str::<serde_json::Value>(&shown).unwrap()["pending"].clone()
+    };
+    wait_until("the first line is a job", LIMIT, || pending() == 1);
+    stdin.write_all(b"cond").unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.stdout.starts_with(b"2 jobs added"), "{output:?}");
 }
 
 #[test]
