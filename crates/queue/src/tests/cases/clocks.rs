@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use crate::store::{Claimed, Due};
-use crate::tests::call::{Call, claim, lease, retry, row};
+use crate::store::{Class, Due};
+use crate::tests::call::{Call, bury, claim, lease, reclaim, retry, row};
 use crate::tests::stage::Stage;
+use crate::tests::state::State;
 use crate::{EchoMq, JobSpec};
 
 #[tokio::test]
@@ -52,22 +53,55 @@ async fn c059_what_is_below_the_documented_minimum_is_refused_and_a_part_of_a_mi
     stage.clear().await;
 }
 
+/// Where a transition leaves a time, and how far beyond now it lies.
+type Left = fn(&State) -> (f64, u64);
+
 #[tokio::test]
-async fn c063_due_times_and_leases_are_by_the_servers_clock() {
+async fn c063_every_time_that_a_transition_leaves_is_by_the_servers_clock() {
     let stage = Stage::new("c063").await;
     let store = stage.by_the_servers_clock();
+    let later =
+        |first: u32| (first..first + 9).map(|n| row(&format!("later-{n}"), Due::InMs(10_000), "x")).collect();
+    let steps: [(&str, Call, Left); 8] = [
+        ("", Call::Enqueue(vec![row("a", Due::InMs(10_000), "x")]), |state| {
+            (state.schedule[&b"a"[..]], 10_000)
+        }),
+        ("", Call::Enqueue(later(0)), |state| (state.schedule[&b"later-5"[..]], 10_000)),
+        ("pending a=1", claim(1), |state| (*state.leases.values().next().unwrap(), 30_000)),
+        ("active a=7; leases 7:w=1", Call::Extend(vec![lease(7, 1)], 500), |state| {
+            (state.leases[&b"7:w"[..]], 500)
+        }),
+        ("active a=7; leases 7:w=1", retry(7, &[("a", 999, "x")]), |state| (state.schedule[&b"a"[..]], 999)),
+        ("active a=7; leases 7:w=1", bury(7, Class::Failed, &[("a", "x")]), |state| {
+            (state.dead[&b"a"[..]], 0)
+        }),
+        ("active a=7; leases 7:w=1", reclaim(5, 3), |state| (state.number("grace") as f64, 30_000)),
+        ("", Call::Pause(String::new()), |state| {
+            let paused = String::from_utf8(state.meta[&b"paused"[..]].clone()).unwrap();
+            (paused.trim_end().parse().unwrap(), 0)
+        }),
+    ];
+    for (before, call, left) in steps {
+        stage.put(&before.parse().unwrap()).await;
+        let earliest = stage.server_ms().await;
+        call.on(&store).await;
+        let latest = stage.server_ms().await;
+        let state = stage.state().await;
+        let (ms, beyond) = left(&state);
+        // A lease's end is rounded, all else is cut.
+        assert!((earliest + beyond..=latest + beyond + 1).contains(&(ms as u64)), "{call:?} left {state}");
+    }
+    stage.clear().await;
+}
+
+#[tokio::test]
+async fn c063_a_token_is_the_servers_microseconds() {
+    let stage = Stage::new("c063-token").await;
+    stage.put(&"pending a=1".parse().unwrap()).await;
     let earliest = stage.server_ms().await;
-    let rows = vec![row("now", Due::Now, "x"), row("soon", Due::InMs(10_000), "x")];
-    assert_eq!(Call::Enqueue(rows).on(&store).await, "added");
-    let Claimed::Jobs { lease, .. } = store.claim(1, 30_000, "w").await.unwrap() else {
-        panic!("nothing to claim")
-    };
-    let latest = stage.server_ms().await;
-    let state = stage.state().await;
-    let within = |ms: f64| (earliest..=latest + 1).contains(&(ms as u64));
-    assert!(within(state.schedule[&b"soon"[..]] - 10_000.0), "{state}");
-    assert!(within(*state.leases.values().next().unwrap() - 30_000.0), "{state}");
-    assert!(within(lease.token as f64 / 1_000.0), "{lease:?}");
+    claim(1).on(&stage.by_the_servers_clock()).await;
+    let token = stage.state().await.number("token");
+    assert!((earliest * 1_000..(stage.server_ms().await + 1) * 1_000).contains(&token), "{token}");
     stage.clear().await;
 }
 

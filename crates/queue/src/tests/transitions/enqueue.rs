@@ -48,12 +48,20 @@ async fn a_small_enqueue_ranks_what_is_ready_and_schedules_the_rest() {
                 after: "schedule a=3500 b=2999 x=3000; job a=A b=B x=X",
             },
             Case {
-                what: "who is due after the others wakes nobody",
+                what: "who is due with the others wakes nobody",
                 before: "schedule x=3000; job x=X",
                 call: add(&[("a", Due::InMs(2_000), "A")]),
                 answer: "added",
                 wakes: SILENT,
                 after: "schedule a=3000 x=3000; job a=A x=X",
+            },
+            Case {
+                what: "who is due before the others wakes",
+                before: "schedule x=3000; job x=X",
+                call: add(&[("a", Due::InMs(1_999), "A")]),
+                answer: "added",
+                wakes: &[""],
+                after: "schedule a=2999 x=3000; job a=A x=X",
             },
             Case {
                 what: "at once and later in one call: one message for both",
@@ -182,6 +190,18 @@ async fn a_large_enqueue_ranks_what_is_ready_and_schedules_the_rest() {
                 answer: "added",
                 wakes: SILENT,
                 after: "schedule x=1 a=2000 b=2000 c=2000 d=2000 e=2000 f=2000 g=2000 h=2000 i=2000; \
+                        job a=A b=B c=C d=D e=E f=F g=G h=H i=I x=X",
+            },
+            Case {
+                what: "all later, with the first: nobody is woken",
+                before: "schedule x=2000; job x=X",
+                call: add_many(
+                    "",
+                    &["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|id| (id, Due::AtMs(2_000))),
+                ),
+                answer: "added",
+                wakes: SILENT,
+                after: "schedule x=2000 a=2000 b=2000 c=2000 d=2000 e=2000 f=2000 g=2000 h=2000 i=2000; \
                         job a=A b=B c=C d=D e=E f=F g=G h=H i=I x=X",
             },
         ],

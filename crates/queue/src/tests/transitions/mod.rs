@@ -8,6 +8,7 @@ mod claim;
 mod complete;
 mod enqueue;
 mod extend;
+mod memory;
 mod meta;
 mod promote;
 mod readers;
