@@ -150,6 +150,10 @@ impl Client {
         self.shared.counters.read(&self.shared.map.nodes())
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     fn errand(&self, slot: Slot, body: Body, repeat: Repeat) -> Errand<'_> {
         Errand::new(&self.shared, self.deadline, slot, body, repeat)
     }

@@ -24,7 +24,7 @@
 //! # What this crate does not do
 //!
 //! It knows no queue and no job. It has no RESP codec, no TLS and no socket code of its own: those are the
-//! `redis` crate's. It never splits a command over slots.
+//! `redis` crate's. It splits no command over slots but those six whose name says so (`scatter_…`).
 
 mod address;
 mod client;
@@ -33,9 +33,11 @@ mod errand;
 mod error;
 mod map;
 mod node;
+mod pipeline;
 mod pubsub;
 mod redirect;
 mod refresh;
+mod scatter;
 mod script;
 mod stats;
 mod topology;
@@ -45,6 +47,7 @@ pub use client::{Client, DEADLINE};
 pub use command::{Command, Repeat};
 pub use error::Error;
 pub use pubsub::{Notice, Subscription};
+pub use scatter::{Scattered, Share};
 pub use script::Script;
 pub use stats::Stats;
 

@@ -6,6 +6,8 @@ mod failures;
 mod half_moved;
 /// `CLUSTER KEYSLOT` and `Slot::of` agree.
 mod keyslot;
+/// Commands over many slots: the six that may be split, and pipelines.
+mod many_slots;
 /// Sharded pub/sub through cuts, failovers and moves.
 mod messages;
 /// A slot that has moved, or moves as a whole.

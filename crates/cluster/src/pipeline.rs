@@ -1,0 +1,144 @@
+//! Many commands at once, each to the node of its keys, the replies in the order of the calls.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use echomq_keyspace::Slot;
+use futures_util::future::join_all;
+use redis::Value;
+use tokio::time::Instant;
+
+use crate::node::Node;
+use crate::redirect::Refusal;
+use crate::{Address, Client, Command, Error, Repeat};
+
+type Answer = Result<Value, Error>;
+
+/// What the first attempt, all commands of a node in one write, came to for one of them.
+enum First {
+    Answered(Answer),
+    /// Not carried out, and worth another attempt of its own.
+    Again,
+}
+
+impl Client {
+    /// Sends all commands, those of one node in one write, and returns their answers in the order of the calls; an
+    /// error stands at its own place. No command waits for another's answer, and nothing is atomic.
+    ///
+    /// Commands of one slot are carried out in the order of the calls, but what was redirected, or named a script that a
+    /// node did not know, comes later: it is sent again by itself, in the order of those that were. Never is a command
+    /// repeated because another one failed. `repeat` holds for each command.
+    pub async fn pipeline(&self, commands: Vec<Command>, repeat: Repeat) -> Vec<Answer> {
+        let mut answers: Vec<Option<Answer>> = commands.iter().map(|_| None).collect();
+        let mut by_slot: BTreeMap<Slot, Vec<usize>> = BTreeMap::new();
+        for (place, command) in commands.iter().enumerate() {
+            match command.slot() {
+                Ok(slot) => by_slot.entry(slot).or_default().push(place),
+                Err(error) => {
+                    self.shared().counters.refused();
+                    answers[place] = Some(Err(error));
+                }
+            }
+        }
+        let mut by_node: BTreeMap<Address, (Arc<Node>, Vec<usize>)> = BTreeMap::new();
+        for (&slot, places) in &by_slot {
+            if let Some(node) = self.shared().map.owner(slot) {
+                by_node.entry(node.address.clone()).or_insert((node, Vec::new())).1.extend(places);
+            }
+        }
+        let firsts = by_node.into_values().map(|(node, mut places)| {
+            let commands = &commands;
+            async move {
+                places.sort_unstable();
+                let firsts = self.first_attempt(&node, commands, &places, repeat).await;
+                places.into_iter().zip(firsts).collect::<Vec<_>>()
+            }
+        });
+        for (place, first) in join_all(firsts).await.into_iter().flatten() {
+            if let First::Answered(answer) = first {
+                answers[place] = Some(answer);
+            }
+        }
+        let again = by_slot.into_values().map(|places| {
+            let open: Vec<usize> = places.into_iter().filter(|&place| answers[place].is_none()).collect();
+            self.one_by_one(&commands, open, repeat)
+        });
+        for (place, answer) in join_all(again).await.into_iter().flatten() {
+            answers[place] = Some(answer);
+        }
+        answers.into_iter().flatten().collect()
+    }
+
+    async fn first_attempt(
+        &self,
+        node: &Node,
+        commands: &[Command],
+        places: &[usize],
+        repeat: Repeat,
+    ) -> Vec<First> {
+        let until = Instant::now() + self.deadline();
+        let again = || places.iter().map(|_| First::Again).collect();
+        let Ok(link) = self.shared().link(node, until).await else { return again() };
+        let mut pipeline = redis::Pipeline::new();
+        for &place in places {
+            pipeline.add_command(commands[place].cmd().clone());
+            node.count();
+        }
+        let mut connection = link.connection.clone();
+        let sent = connection.send_packed_commands(&pipeline, 0, places.len());
+        let cause = match tokio::time::timeout_at(until, sent).await {
+            Ok(Ok(replies)) if replies.len() == places.len() => {
+                return replies.into_iter().map(|reply| self.first_answer(reply, node)).collect();
+            }
+            Ok(Ok(replies)) => format!("{} replies to {} commands", replies.len(), places.len()),
+            Ok(Err(cause)) => cause.to_string(),
+            Err(_) => "no answer in time".to_owned(),
+        };
+        node.forget(&link);
+        self.shared().refresher.request();
+        match repeat {
+            Repeat::Idempotent => again(),
+            Repeat::Never => {
+                let unknown = |&place: &usize| {
+                    let slot = commands[place].slot()?;
+                    Err(Error::unknown(slot, &node.address, &cause))
+                };
+                places.iter().map(|place| First::Answered(unknown(place))).collect()
+            }
+        }
+    }
+
+    fn first_answer(&self, reply: Value, node: &Node) -> First {
+        let Value::ServerError(fault) = reply else { return First::Answered(Ok(reply)) };
+        let (code, detail) = (fault.code(), fault.details().unwrap_or_default());
+        match Refusal::read(code, detail, &node.address) {
+            Refusal::Other | Refusal::ExecAbort => {
+                First::Answered(Err(Error::server(code, detail, &node.address)))
+            }
+            Refusal::Moved { slot, to } => {
+                self.shared().counters.moved();
+                self.shared().map.patch(slot, &to);
+                self.shared().refresher.request();
+                First::Again
+            }
+            Refusal::Ask { .. } | Refusal::TryAgain | Refusal::NoScript => First::Again,
+            Refusal::NotServing(_) | Refusal::BadRedirect(_) => {
+                self.shared().refresher.request();
+                First::Again
+            }
+        }
+    }
+
+    async fn one_by_one(
+        &self,
+        commands: &[Command],
+        places: Vec<usize>,
+        repeat: Repeat,
+    ) -> Vec<(usize, Answer)> {
+        let mut answers = Vec::with_capacity(places.len());
+        for place in places {
+            answers.push((place, self.call(commands[place].clone(), repeat).await));
+        }
+        answers
+    }
+}
