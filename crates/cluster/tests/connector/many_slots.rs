@@ -100,8 +100,9 @@ async fn c035_only_the_commands_of_a_pipeline_that_a_node_did_not_know_are_sent_
     let client = client(&cluster.url(), DEADLINE).await;
     let tags: Vec<Tag> = (0..3).map(|node| Tag::at(&cluster, "noscript", node)).collect();
     let calls = |n: usize| -> Command {
-        let key = tags[n % 3].key(if n % 2 == 0 { "script" } else { "plain" });
-        if n % 2 == 0 {
+        let by_script = n.is_multiple_of(2);
+        let key = tags[n % 3].key(if by_script { "script" } else { "plain" });
+        if by_script {
             Command::script(&COUNT, [key.as_bytes()].into_iter())
         } else {
             Command::new("INCR").key(key)

@@ -45,7 +45,10 @@ fn assert_tells_all((name, error): (&str, Error)) {
     assert!(said.starts_with(name), "{said}");
     assert!(said.contains("bull:{orders}:wait"), "the remedy: {said}");
     for (key, slot) in APART.iter().zip(["2952", "8819"]) {
-        assert!(said.lines().any(|line| line.contains(key) && line.contains(&format!("slot  {slot}"))), "{said}");
+        assert!(
+            said.lines().any(|line| line.contains(key) && line.contains(&format!("slot  {slot}"))),
+            "{said}"
+        );
     }
 }
 
