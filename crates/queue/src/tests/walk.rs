@@ -9,9 +9,10 @@ use fastrand::Rng;
 use futures_util::future::join_all;
 
 use super::call::Call;
+use super::laws::{self, Step};
 use super::model::Model;
 use super::stage::Stage;
-use super::state::{Bytes, State};
+use super::state::State;
 use crate::store::{Class, Due, Lease, Row};
 
 /// So many calls, then anew with an empty queue and the next seed: nothing leaves the dead set.
@@ -52,6 +53,7 @@ async fn ten_thousand_random_calls_do_what_the_model_does() {
 async fn walk(stage: &Stage, seed: u64, calls: u64) {
     stage.clear().await;
     stage.set_clock(BEGIN_MS);
+    let mut ear = stage.ear().await;
     let mut walker = Walker { rng: Rng::with_seed(seed), claims: Vec::new() };
     let (mut model, mut jobs_added, mut before) = (Model::default(), 0, State::default());
     for n in 1..=calls {
@@ -59,15 +61,16 @@ async fn walk(stage: &Stage, seed: u64, calls: u64) {
         let call = walker.draw();
         let wanted = model.on(stage.now_ms(), &call);
         let answer = call.on(&stage.store).await;
-        let state = stage.state().await;
+        let (heard, state) = (ear.heard().await, stage.state().await);
         if let (Call::Enqueue(rows), "added") = (&call, answer.as_str()) {
             jobs_added += rows.len() as u64;
         }
-        let law = laws(&before, &state, jobs_added);
+        let step = Step { before: &before, call: &call, heard: &heard, after: &state, jobs_added };
+        let law = laws::broken(&step);
         assert!(
             answer == wanted && state == model.state && law.is_none(),
             "ECHOMQ_MODEL_SEED={seed} ECHOMQ_MODEL_OPS={n}, at {} ms: {call:?}\nanswered {answer}, the model {wanted}\n\
-             broken law: {law:?}\nfrom before to after:\n{}\nfrom the model to what is:\n{}",
+             broken law: {law:?}, heard: {heard:?}\nfrom before to after:\n{}\nfrom the model to what is:\n{}",
             stage.now_ms(),
             before.changes(&state),
             model.state.changes(&state),
@@ -75,45 +78,6 @@ async fn walk(stage: &Stage, seed: u64, calls: u64) {
         walker.remember(&call, &before, &state);
         before = state;
     }
-}
-
-/// What holds after every call; the first law that does not.
-fn laws(before: &State, state: &State, jobs_added: u64) -> Option<&'static str> {
-    let places = [&state.pending, &state.active, &state.schedule, &state.dead];
-    let mut ids: Vec<&Bytes> = places.iter().flat_map(|set| set.keys()).collect();
-    ids.sort();
-    let is_in_one_place = ids.windows(2).all(|pair| pair[0] != pair[1]);
-    let is_bodied = ids.iter().copied().eq(state.job.keys());
-    let mut tokens: Vec<u64> = state.active.values().map(|token| *token as u64).collect();
-    tokens.sort_unstable();
-    tokens.dedup();
-    let mut leased: Vec<u64> = state.leases.keys().map(|entry| token_of(entry)).collect();
-    leased.sort_unstable();
-    let whole = |score: &f64| score.fract() == 0.0 && score.abs() < (1u64 << 53) as f64;
-    let died: u64 = ["failed", "undecodable", "gone", "lost"]
-        .map(|why| state.number(&format!("dead:{why}")))
-        .iter()
-        .sum();
-    let laws = [
-        ("a job is in exactly one place", is_in_one_place),
-        ("every id has a row and every row an id", is_bodied),
-        ("every claim has one lease and every lease a claim", tokens == leased),
-        ("tries are of jobs that exist", state.tries.keys().all(|id| state.job.contains_key(id))),
-        ("no other key is in the slot", state.foreign.is_empty()),
-        ("what was added is done or there", jobs_added == state.number("done") + state.job.len() as u64),
-        ("what died is in dead", died == state.dead.len() as u64),
-        ("tokens grow", state.number("token") >= before.number("token")),
-        (
-            "counters never fall",
-            ["seq", "done", "retried", "lost"].iter().all(|c| state.number(c) >= before.number(c)),
-        ),
-        ("scores are whole and exact", state.sets().iter().all(|(_, set)| set.values().all(whole))),
-    ];
-    laws.iter().find(|(_, holds)| !holds).map(|(law, _)| *law)
-}
-
-fn token_of(entry: &[u8]) -> u64 {
-    String::from_utf8_lossy(entry).split(':').next().unwrap().parse().unwrap()
 }
 
 /// Draws calls; knows of the queue only what its workers would know.
