@@ -253,7 +253,7 @@ async fn a_lease_that_ran_out_in_a_classic_move_is_not_reclaimed_before_one_more
     assert_eq!(scene.queue.counts().await.unwrap().lost, 1);
 }
 
-async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub(super) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let started = Instant::now();
     while !holds().await {
         assert!(started.elapsed() < LIMIT, "waited in vain: {what}");

@@ -4,6 +4,7 @@
 //! A move is opened, some of the keys are moved, and the transition is called; for every subset of the keys that it
 //! touches, none and all included, from each side. The clock stands still, so that what it does is the same each time.
 
+mod away;
 mod load;
 mod stored;
 mod table;
