@@ -14,6 +14,8 @@ use crate::store::Store;
 
 /// More keys than any test puts into a slot.
 const ALL: u32 = 1_000_000;
+/// What an ear's own messages begin with.
+const END: &[u8] = b"\0end ";
 
 pub(super) struct Stage {
     pub(super) cluster: Arc<testkit::Cluster>,
@@ -197,7 +199,7 @@ impl Stage {
     pub(super) async fn ear(&self) -> Ear<'_> {
         let mut messages = self.store.client.subscribe(self.store.keys.wake());
         assert_eq!(messages.next().await, Some(Notice::Resubscribed));
-        Ear { stage: self, messages }
+        Ear { stage: self, messages, asked: 0 }
     }
 }
 
@@ -205,21 +207,37 @@ impl Stage {
 pub(super) struct Ear<'s> {
     stage: &'s Stage,
     messages: Subscription,
+    asked: u32,
 }
 
 impl Ear<'_> {
-    /// The messages since the last time. A message of the test's own, which comes after all of them, ends the wait.
-    pub(super) async fn heard(&mut self) -> Vec<String> {
-        const END: &[u8] = b"\0end";
-        self.stage.must(Command::new("SPUBLISH").key(self.stage.store.keys.wake()).arg(END)).await;
-        let mut heard = Vec::new();
+    /// The messages since the last time; `None` when the subscription was cut meanwhile, by a test beside this one
+    /// that hurts the cluster, and some may be missing. A message of the ear's own, which comes after all of them,
+    /// ends the wait.
+    pub(super) async fn heard(&mut self) -> Option<Vec<String>> {
+        let mut heard = Some(Vec::new());
+        let mut end = self.ask().await;
         loop {
-            match self.messages.next().await {
-                Some(Notice::Message(message)) if message == END => return heard,
-                Some(Notice::Message(message)) => heard.push(String::from_utf8_lossy(&message).into_owned()),
-                other => panic!("the subscription was cut: {other:?}"),
+            match self.messages.next().await? {
+                Notice::Message(message) if message == end => return heard,
+                Notice::Message(message) if message.starts_with(END) => {}
+                Notice::Message(message) => {
+                    let message = String::from_utf8_lossy(&message).into_owned();
+                    heard.iter_mut().for_each(|heard| heard.push(message.clone()));
+                }
+                Notice::Resubscribed => {
+                    heard = None;
+                    end = self.ask().await;
+                }
             }
         }
+    }
+
+    async fn ask(&mut self) -> Vec<u8> {
+        self.asked += 1;
+        let end = [END, self.asked.to_string().as_bytes()].concat();
+        self.stage.must(Command::new("SPUBLISH").key(self.stage.store.keys.wake()).arg(&end)).await;
+        end
     }
 }
 

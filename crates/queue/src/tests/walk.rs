@@ -65,7 +65,7 @@ async fn walk(stage: &Stage, seed: u64, calls: u64) {
         if let (Call::Enqueue(rows), "added") = (&call, answer.as_str()) {
             jobs_added += rows.len() as u64;
         }
-        let step = Step { before: &before, call: &call, heard: &heard, after: &state, jobs_added };
+        let step = Step { before: &before, call: &call, heard: heard.as_deref(), after: &state, jobs_added };
         let law = laws::broken(&step);
         assert!(
             answer == wanted && state == model.state && law.is_none(),
