@@ -9,9 +9,9 @@ use crate::tests::call::id;
 use crate::tests::stage::Stage;
 use crate::{EchoMq, State};
 
-/// All that a claim touches is there, and of the job that is to be claimed first only the row is not.
-const NO_ROW: &str = "pending gone=1 next=2; active held=7; leases 7:x=9000000000000; tries held=1_1_0_0_oops; \
-                      meta layout=1 seq=2 token=7; job held=H next=N";
+/// All that a claim and a burial touch is there, and of the job that is to be claimed first only the row is not.
+const NO_ROW: &str = "pending gone=1 next=2; active held=7; leases 7:x=9000000000000; tries held=1_1_0_0_oops; dead d=5; \
+                      meta layout=1 seq=2 token=7; job held=H next=\\x01\\x00N d=D";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_without_a_row_is_not_given_up_while_its_slot_moves_and_buried_when_the_slot_is_whole() {
