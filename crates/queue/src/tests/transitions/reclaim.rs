@@ -72,6 +72,15 @@ async fn a_sweep_goes_no_further_than_its_step() {
                         meta dead:lost=0 grace=2 lost=2 swept=40000; job a=A b=B c=C",
             },
             Case {
+                what: "the step ends within the second claim; its lease stays with the rest of it",
+                before: "active a=7 b=8 c=8; leases 7:w=1 8:v=2; meta grace=2 swept=30000; job a=A b=B c=C",
+                call: reclaim(2, 3),
+                answer: "reclaimed 2, dead 0",
+                wakes: &[""],
+                after: "pending a=0 b=0; active c=8; leases 8:v=2; tries a=1_0_1_0_ b=1_0_1_0_; \
+                        meta dead:lost=0 grace=2 lost=2 swept=40000; job a=A b=B c=C",
+            },
+            Case {
                 what: "a lease of a claim that holds nothing goes",
                 before: "leases 7:w=1; meta grace=2 swept=30000",
                 call: reclaim(500, 3),
