@@ -18,9 +18,9 @@ use crate::{Address, Command, Error, Repeat};
 /// costs seconds and not the whole deadline.
 const ATTEMPT: Duration = Duration::from_secs(2);
 
-/// No further attempt begins later than this before the deadline: one that is under way when it comes would turn
-/// the certainty that nothing was written into an unknown fate.
-const LAST_ATTEMPT: Duration = Duration::from_millis(50);
+/// The last quarter of a request's time, but no more than this, is left to the answer of its last attempt: one that
+/// is under way when the deadline comes turns the certainty that nothing was written into an unknown fate.
+const ANSWER_TIME: Duration = Duration::from_millis(500);
 
 /// What is written to the wire in one go, and how its replies are read.
 pub(crate) enum Body {
@@ -172,7 +172,8 @@ impl<'c> Errand<'c> {
         let pause = Duration::from_millis((2u64 << self.tries.min(5)).min(50));
         self.tries += 1;
         let jitter = pause.mul_f64(0.75 + 0.5 * fastrand::f64());
-        if Instant::now() + jitter + LAST_ATTEMPT >= self.until {
+        let answer_time = ((self.until - self.started) / 4).min(ANSWER_TIME);
+        if Instant::now() + jitter + answer_time >= self.until {
             tokio::time::sleep_until(self.until).await;
             let deadline = || Error::deadline(self.started.elapsed(), Some(self.slot), reason);
             return Err(self.lost.take().unwrap_or_else(deadline));

@@ -9,7 +9,7 @@ use testkit::Cluster;
 
 use crate::scene::{Tag, ask, client, text};
 
-const SHORT: Duration = Duration::from_millis(300);
+const SHORT: Duration = Duration::from_millis(600);
 
 static COUNT_BOTH: LazyLock<Script> =
     LazyLock::new(|| Script::new("#!lua\nreturn {redis.call('INCR', KEYS[1]), redis.call('INCR', KEYS[2])}"));
@@ -73,7 +73,7 @@ fn assert_waited_for_the_move(error: &Error, tag: &Tag, started: Instant) {
     let waited = started.elapsed();
     assert!(error.is_slot_moving(), "{error}");
     assert!(error.to_string().contains(&format!("slot {} is being moved", tag.slot)), "{error}");
-    assert!(waited >= SHORT && waited < SHORT + Duration::from_millis(400), "it took {waited:?}");
+    assert!(waited >= SHORT && waited < SHORT + Duration::from_secs(2), "it took {waited:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
