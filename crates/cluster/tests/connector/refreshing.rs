@@ -26,7 +26,7 @@ async fn a_burst_of_redirects_asks_for_the_map_once_or_twice() {
     let mut counts: Vec<Value> = join_all(burst).await.into_iter().map(Result::unwrap).collect();
     counts.sort_by_key(|count| if let Value::Int(n) = count { *n } else { 0 });
     assert_eq!(counts, (1..=1_000).map(Value::Int).collect::<Vec<_>>());
-    assert!(client.stats().moved > 100, "no burst: {:?}", client.stats());
+    assert!(client.stats().moved > 10, "no burst: {:?}", client.stats());
     let refreshes = asked(&cluster, &[0, 1, 2]) - before;
     assert!((1..=2).contains(&refreshes), "the map was asked for {refreshes} times");
 }

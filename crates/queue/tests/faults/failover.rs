@@ -114,3 +114,29 @@ async fn an_agreed_failover_between_claim_and_completion_loses_nothing_and_repea
     runs.assert_once_each(&ids);
     assert_eq!(queue.counts().await.unwrap().held(), 0);
 }
+
+/// The frozen node's connections stay open: only that nothing comes back tells the worker.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_worker_finds_the_replica_that_took_over_from_a_frozen_primary() {
+    let (cluster, queue) = replicated("frozen").await;
+    let runs = Runs::default();
+    let never = Duration::from_secs(3_600);
+    let worker = queue.worker(runs.noting()).lease(Duration::from_millis(500)).poll(never);
+    let worker = worker.start().await.unwrap();
+    let mut ids = add(&queue, 1).await;
+    until("it is idle", async || worker.report().done == 1).await;
+    cluster.freeze(0);
+    wait_until("the replica has taken over", LIMIT, || cluster.owner_of(queue.slot().get()) == 3);
+
+    let producer = again(&format!("redis://{}", cluster.addresses()[1]), queue.name().as_str()).await;
+    for _ in 0..2 {
+        ids.extend(add(&producer, 1).await);
+        until("it is done", async || runs.count() == ids.len()).await;
+    }
+    cluster.thaw(0);
+    cluster.wait_ready();
+    ids.extend(add(&producer, 1).await);
+    until("it is done", async || runs.count() == ids.len()).await;
+    worker.stop(LIMIT).await;
+    runs.assert_once_each(&ids);
+}
