@@ -45,7 +45,7 @@ async fn what_is_enqueued_is_worked_off_once_and_comes_out_as_it_went_in() {
     until("all is done", async || queue.counts().await.unwrap().done == 500).await;
     let report = worker.stop(Duration::from_secs(5)).await;
     assert_eq!((report.done, report.lost), (500, 0));
-    let seen = seen.lock().unwrap();
+    let seen = seen.lock().unwrap().clone();
     for (added, payload) in added.iter().zip(&payloads) {
         assert_eq!(&seen[added.id()], payload);
     }
