@@ -46,6 +46,29 @@ async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
     }
 }
 
+/// Cuts all connections again and again, until it is dropped.
+struct Cutting(Arc<AtomicBool>);
+
+impl Cutting {
+    fn every(pause: Duration, cluster: &Arc<Cluster>) -> Cutting {
+        let (cluster, over) = (cluster.clone(), Arc::new(AtomicBool::new(false)));
+        let cutting = Cutting(over.clone());
+        tokio::task::spawn_blocking(move || {
+            while !over.load(SeqCst) {
+                cluster.raw(0, &["CLIENT", "KILL", "TYPE", "normal"]).unwrap();
+                std::thread::sleep(pause);
+            }
+        });
+        cutting
+    }
+}
+
+impl Drop for Cutting {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_audit_says_of_each_acknowledged_job_what_became_of_it() {
     let cluster = shared_cluster().await;
@@ -84,16 +107,8 @@ async fn the_audit_says_of_each_acknowledged_job_what_became_of_it() {
 async fn jobs_that_are_enqueued_surely_are_in_although_connections_are_cut_all_the_while() {
     let cluster = Arc::new(tokio::task::spawn_blocking(|| testkit::cluster_with(1, 0)).await.unwrap());
     let queue = queue(&cluster, "sure").await;
-    let (ledger, over) = (Arc::new(Ledger::default()), Arc::new(AtomicBool::new(false)));
-    let cutting = {
-        let (cluster, over) = (cluster.clone(), over.clone());
-        tokio::task::spawn_blocking(move || {
-            while !over.load(SeqCst) {
-                cluster.raw(0, &["CLIENT", "KILL", "TYPE", "normal"]).unwrap();
-                std::thread::sleep(Duration::from_millis(7));
-            }
-        })
-    };
+    let ledger = Arc::new(Ledger::default());
+    let cutting = Cutting::every(Duration::from_millis(7), &cluster);
     let worker = worker(&queue, &ledger).await;
     for call in 0..60 {
         let jobs = (0..20).map(|n| JobSpec::new("ok").id(id(call * 20 + n))).collect();
@@ -102,8 +117,7 @@ async fn jobs_that_are_enqueued_surely_are_in_although_connections_are_cut_all_t
             ledger.acknowledged(result.id());
         }
     }
-    over.store(true, SeqCst);
-    cutting.await.unwrap();
+    drop(cutting);
     until("all is done", async || queue.counts().await.unwrap().held() == 0).await;
     worker.stop(Duration::from_secs(5)).await;
     let audit = ledger.audit(&queue).await.unwrap();

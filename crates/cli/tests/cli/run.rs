@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -69,7 +69,7 @@ impl Echomq {
         // It may end without having read all.
         std::thread::spawn(move || drop(stdin.write_all(&input)));
         let (out, err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        Running { child, out: Some(reader(out)), err: Some(reader(err)) }
+        Running { child, out: reader(out), err: reader(err) }
     }
 
     /// Runs it to its end.
@@ -102,8 +102,8 @@ impl Echomq {
 /// A run that goes on. It is killed when the test does not wait for its end.
 pub(crate) struct Running {
     child: Child,
-    out: Option<JoinHandle<Vec<u8>>>,
-    err: Option<JoinHandle<Vec<u8>>>,
+    out: Receiver<Vec<u8>>,
+    err: Receiver<Vec<u8>>,
 }
 
 impl Drop for Running {
@@ -136,18 +136,25 @@ impl Running {
             std::thread::sleep(Duration::from_millis(5));
         };
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-        let said = |reader: &mut Option<JoinHandle<Vec<u8>>>| reader.take().unwrap().join().unwrap();
-        let err = String::from_utf8_lossy(&said(&mut self.err)).into_owned();
-        Ran { code, out: said(&mut self.out), err }
+        // A pipe that stays open is held by something that it has left behind.
+        let said = |pipe: &Receiver<Vec<u8>>| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            pipe.recv_timeout(left).unwrap_or_else(|_| panic!("its pipe is still open after {LIMIT:?}"))
+        };
+        let err = String::from_utf8_lossy(&said(&self.err)).into_owned();
+        Ran { code, out: said(&self.out), err }
     }
 }
 
-fn reader(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+fn reader(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut all = Vec::new();
         pipe.read_to_end(&mut all).unwrap();
-        all
-    })
+        // Nobody waits for it when the test has failed.
+        let _ = sender.send(all);
+    });
+    receiver
 }
 
 impl Ran {

@@ -106,7 +106,7 @@ fn a_command_that_does_not_read_its_input_is_done_all_the_same() {
 fn what_a_command_leaves_behind_does_not_hold_up_its_job() {
     let ((_dir, path), cluster, queue) = (scratch(), cluster(), unique_queue("left"));
     on(&cluster, ["job", "add", &queue, "x"]).fine();
-    let script = format!("sleep 60 & echo $! > {}; echo bye >&2", path("pid").display());
+    let script = format!("sleep 600 & echo $! > {}; echo bye >&2", path("pid").display());
     let begun = std::time::Instant::now();
     // What is left behind holds our standard output too, so that is not waited for.
     let mut worker = work(&cluster, &queue, &["--json"], &["sh", "-c", &script]).command();
@@ -154,7 +154,7 @@ fn asked_to_end_it_lets_the_command_finish() {
 fn what_does_not_end_in_time_is_killed_with_all_it_started_and_handed_back() {
     let ((_dir, path), cluster, queue) = (scratch(), cluster(), unique_queue("kill"));
     on(&cluster, ["job", "add", &queue, "x", "--id", "1"]).fine();
-    let script = format!("sleep 60 & echo $! > {}; wait", path("pid").display());
+    let script = format!("sleep 600 & echo $! > {}; wait", path("pid").display());
     let worker = on(&cluster, ["work", &queue, "--grace", "100ms", "--exec", "sh", "-c", &script]).start();
     wait_until("the command runs", LIMIT, || text(&path("pid")).ends_with('\n'));
     worker.signal("TERM");
@@ -169,7 +169,7 @@ fn what_does_not_end_in_time_is_killed_with_all_it_started_and_handed_back() {
 fn a_second_wish_to_end_ends_it_at_once() {
     let ((_dir, path), cluster, queue) = (scratch(), cluster(), unique_queue("twice"));
     on(&cluster, ["job", "add", &queue, "x"]).fine();
-    let script = format!("echo $$ > {}; sleep 60", path("pid").display());
+    let script = format!("echo $$ > {}; sleep 600", path("pid").display());
     let worker = on(&cluster, ["work", &queue, "--grace", "1h", "--exec", "sh", "-c", &script]).start();
     wait_until("the command runs", LIMIT, || text(&path("pid")).ends_with('\n'));
     worker.signal("INT");
