@@ -53,7 +53,7 @@ async fn c078_one_of_many_active_jobs_is_completed_by_its_id_at_a_cost_that_does
     let few_us = cost_of_a_complete_us(&stage, 100).await;
     let many_us = cost_of_a_complete_us(&stage, 100_000).await;
     // A sorted set's depth is 17 instead of 7; a walk along it would make a thousandfold of it.
-    assert!(many_us < 4.0 * few_us, "{few_us} us of 100, {many_us} us of 100,000");
+    assert!(many_us < 10.0 * few_us, "{few_us} us of 100, {many_us} us of 100,000");
 }
 
 /// The best of several rounds of completes of one job of a claim of ten, in microseconds of the server.
