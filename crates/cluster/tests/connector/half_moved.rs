@@ -69,11 +69,22 @@ fn script_both(keys: &[String; 2]) -> Command {
     Command::script(&COUNT_BOTH, keys.iter().map(String::as_bytes))
 }
 
-fn assert_waited_for_the_move(error: &Error, tag: &Tag, started: Instant) {
-    let waited = started.elapsed();
-    assert!(error.is_slot_moving(), "{error}");
-    assert!(error.to_string().contains(&format!("slot {} is being moved", tag.slot)), "{error}");
-    assert!(waited >= SHORT && waited < SHORT + Duration::from_secs(2), "it took {waited:?}");
+/// The call ends at its deadline with the news that the slot is being moved. A machine that stands still just then
+/// leaves the last attempt without its answer; the fate is unknown, and it is tried again.
+async fn assert_waits_for_the_move<T: std::fmt::Debug>(tag: &Tag, call: impl AsyncFn() -> Result<T, Error>) {
+    for _ in 0..5 {
+        let started = Instant::now();
+        let error = call().await.unwrap_err();
+        let waited = started.elapsed();
+        if error.is_unknown() {
+            continue;
+        }
+        assert!(error.is_slot_moving(), "{error}");
+        assert!(error.to_string().contains(&format!("slot {} is being moved", tag.slot)), "{error}");
+        assert!(waited >= SHORT && waited < SHORT + Duration::from_secs(2), "it took {waited:?}");
+        return;
+    }
+    panic!("its fate is always unknown");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,16 +114,11 @@ async fn what_touches_keys_on_both_sides_waits_to_its_deadline_and_writes_nothin
         cluster.move_keys(tag.from, tag.to, there);
         let before = tag.dump(&cluster);
 
-        let started = Instant::now();
-        let error = client.transaction(incr_both(&keys), Repeat::Never).await.unwrap_err();
-        assert_waited_for_the_move(&error, &tag, started);
-        let started = Instant::now();
-        let error = client.call(script_both(&keys), Repeat::Never).await.unwrap_err();
-        assert_waited_for_the_move(&error, &tag, started);
-        let started = Instant::now();
-        let set = Command::new("MSET").key(&keys[0]).arg("x").key(&keys[1]).arg("y");
-        let error = client.call(set, Repeat::Idempotent).await.unwrap_err();
-        assert_waited_for_the_move(&error, &tag, started);
+        assert_waits_for_the_move(&tag, async || client.transaction(incr_both(&keys), Repeat::Never).await)
+            .await;
+        assert_waits_for_the_move(&tag, async || client.call(script_both(&keys), Repeat::Never).await).await;
+        let set = || Command::new("MSET").key(&keys[0]).arg("x").key(&keys[1]).arg("y");
+        assert_waits_for_the_move(&tag, async || client.call(set(), Repeat::Idempotent).await).await;
 
         assert_eq!(tag.dump(&cluster), before, "something was written");
         cluster.abort_move(tag.slot, tag.from, tag.to);

@@ -6,7 +6,7 @@ use echomq_cluster::{Command, DEADLINE, Repeat, Value};
 use futures_util::future::join_all;
 use testkit::Cluster;
 
-use crate::scene::{Tag, client};
+use crate::scene::{Tag, ask, client};
 
 /// How often all nodes together were asked for the slots.
 fn asked(cluster: &Cluster, nodes: &[usize]) -> u64 {
@@ -14,19 +14,31 @@ fn asked(cluster: &Cluster, nodes: &[usize]) -> u64 {
     nodes.iter().map(calls).sum()
 }
 
+/// The old owner stands still until it has been sent all, so that none of them can learn from another's answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_burst_of_redirects_asks_for_the_map_once_or_twice() {
+    const BURST: u64 = 200;
     let cluster = testkit::cluster_with(3, 0);
     let client = client(&cluster.url(), DEADLINE).await;
     let tag = Tag::new(&cluster, "burst");
     let key = tag.key("n");
+    ask(&client, "SET", &key, &["0"]).await;
     cluster.move_slot(tag.slot, tag.from, tag.to);
     let before = asked(&cluster, &[0, 1, 2]);
-    let burst = (0..1_000).map(|_| client.call(Command::new("INCR").key(&key), Repeat::Never));
-    let mut counts: Vec<Value> = join_all(burst).await.into_iter().map(Result::unwrap).collect();
+    cluster.freeze(tag.from);
+    let burst = (0..BURST).map(|_| client.call(Command::new("INCR").key(&key), Repeat::Never));
+    let thaw = async {
+        let sent = || client.stats().requests.iter().map(|(_, sent)| sent).sum::<u64>();
+        while sent() <= BURST {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        cluster.thaw(tag.from);
+    };
+    let (counts, ()) = tokio::join!(join_all(burst), thaw);
+    let mut counts: Vec<Value> = counts.into_iter().map(Result::unwrap).collect();
     counts.sort_by_key(|count| if let Value::Int(n) = count { *n } else { 0 });
-    assert_eq!(counts, (1..=1_000).map(Value::Int).collect::<Vec<_>>());
-    assert!(client.stats().moved > 10, "no burst: {:?}", client.stats());
+    assert_eq!(counts, (1..=BURST as i64).map(Value::Int).collect::<Vec<_>>());
+    assert!(client.stats().moved >= BURST, "{:?}", client.stats());
     let refreshes = asked(&cluster, &[0, 1, 2]) - before;
     assert!((1..=2).contains(&refreshes), "the map was asked for {refreshes} times");
 }
