@@ -68,10 +68,24 @@
 //! # Ok::<(), echomq_keyspace::TagValueError>(())
 //! ```
 //!
+//! # The keys of a command
+//!
+//! [`keys_of`] finds the keys among a command's arguments, by a table of all commands of Valkey 9.1 and Redis 7.0:
+//!
+//! ```
+//! use echomq_keyspace::{judge, keys_of};
+//!
+//! let args = ["LMPOP", "2", "jobs:a", "jobs:b", "LEFT"];
+//! let keys: Vec<_> = keys_of(&args)?.positions().map(|at| args[at]).collect();
+//! assert_eq!(keys, ["jobs:a", "jobs:b"]);
+//! assert_eq!(judge(&keys).slot(), None);
+//! # Ok::<(), echomq_keyspace::Unplaced>(())
+//! ```
+//!
 //! # What this crate does not do
 //!
 //! * It opens no socket and reads no clock. Which node has a slot is for a connector to ask; an [`IdSource`] is told the time.
-//! * It does not know commands: callers say which arguments are keys.
+//! * It does not know what a module's commands or a script's text touch: of a script it knows the keys that it is given.
 //! * It does not trim, fold or replace anything. A name is taken as it is, or refused with an error that quotes it escaped.
 //! * It needs no `std`, only `alloc`, and contains no `unsafe`.
 
@@ -80,6 +94,7 @@
 extern crate alloc;
 
 mod alphabet;
+mod command_table;
 mod crc;
 mod escaped;
 mod family;
@@ -100,6 +115,7 @@ mod template;
 mod trace;
 
 pub use alphabet::{Alphabet, AlphabetError};
+pub use command_table::{Command, Keys, Place, Unplaced, Use, keys_of};
 pub use crc::crc16;
 pub use escaped::Escaped;
 pub use family::{Entity, Family, FamilyKey, KeySpec, KeyType, TagField, TagValueError};
