@@ -39,18 +39,21 @@ pub(crate) enum Added {
     Taken,
 }
 
-/// Who holds a claim: the token fences every transition, the owner is for people.
+/// A claim: the token fences every transition, the lease says how long it holds without a sign of life, the owner is
+/// for people.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lease {
     pub(crate) token: u64,
+    pub(crate) lease_ms: u64,
     pub(crate) owner: String,
     /// How many jobs the claim took.
     pub(crate) jobs: usize,
 }
 
 impl Lease {
-    fn entry(&self) -> String {
-        format!("{}:{}", self.token, self.owner)
+    /// Its member of the set `leases`.
+    pub(crate) fn entry(&self) -> String {
+        format!("{}:{}:{}", self.token, self.lease_ms, self.owner)
     }
 }
 
@@ -78,10 +81,15 @@ pub(crate) enum Opened {
     Kind(String),
 }
 
+/// What one sweep did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reclaimed {
-    Done { back: u64, dead: u64 },
-    Grace { ms: u64 },
+pub(crate) struct Reclaimed {
+    /// Jobs that went back to pending.
+    pub(crate) back: u64,
+    /// Jobs that went to the dead set.
+    pub(crate) dead: u64,
+    /// Claims that got one more lease, since they ran out while nobody swept.
+    pub(crate) extended: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -255,7 +263,7 @@ impl Store {
                 let tries =
                     |at: usize| tries.get(at).and_then(bytes).and_then(Tries::parse).unwrap_or_default();
                 let jobs: Vec<_> = ids.into_iter().enumerate().map(|(at, id)| (id, tries(at))).collect();
-                let lease = Lease { token, owner: owner.to_owned(), jobs: jobs.len() };
+                let lease = Lease { token, lease_ms, owner: owner.to_owned(), jobs: jobs.len() };
                 Ok(Claimed::Jobs { lease, jobs })
             }
             _ => Err(reply.unexpected()),
@@ -307,7 +315,7 @@ impl Store {
         keys.extend(rows.iter().map(Vec::as_slice));
         let call = Command::script(&scripts::COMPLETE, keys.into_iter())
             .arg(lease.token)
-            .arg(&lease.owner)
+            .arg(lease.entry())
             .arg(self.first_id_byte())
             .arg(lease.jobs);
         self.settle("complete", call).await
@@ -323,7 +331,7 @@ impl Store {
         keys.push(self.keys.schedule());
         let mut call = Command::script(&scripts::RETRY, keys.into_iter())
             .arg(lease.token)
-            .arg(&lease.owner)
+            .arg(lease.entry())
             .arg(self.clock.argument())
             .arg(self.keys.wake());
         for (id, delay_ms, error) in jobs {
@@ -343,7 +351,7 @@ impl Store {
         keys.push(self.keys.dead());
         let mut call = Command::script(&scripts::BURY, keys.into_iter())
             .arg(lease.token)
-            .arg(&lease.owner)
+            .arg(lease.entry())
             .arg(self.clock.argument())
             .arg(class.word());
         for (id, reason) in jobs {
@@ -357,7 +365,7 @@ impl Store {
         let keys = [self.keys.active(), self.keys.leases(), self.keys.pending(), self.keys.tries()];
         let mut call = Command::script(&scripts::RELEASE, keys.into_iter())
             .arg(lease.token)
-            .arg(&lease.owner)
+            .arg(lease.entry())
             .arg(self.keys.wake());
         for id in ids {
             call = call.arg(id.as_bytes());
@@ -417,10 +425,11 @@ impl Store {
             .arg(self.keys.wake());
         let reply = self.run("reclaim", call, Repeat::Idempotent).await?;
         match reply.parts()? {
-            ("reclaimed", [back, dead]) => {
-                Ok(Reclaimed::Done { back: reply.integer(Some(back))?, dead: reply.integer(Some(dead))? })
-            }
-            ("grace", [ms]) => Ok(Reclaimed::Grace { ms: reply.integer(Some(ms))? }),
+            ("reclaimed", [back, dead, extended]) => Ok(Reclaimed {
+                back: reply.integer(Some(back))?,
+                dead: reply.integer(Some(dead))?,
+                extended: reply.integer(Some(extended))?,
+            }),
             _ => Err(reply.unexpected()),
         }
     }

@@ -6,7 +6,7 @@
 -- KEYS[4] emq:{q}:tries hash
 -- KEYS[5] emq:{q}:dead zset
 -- ARGV[1] token
--- ARGV[2] owner
+-- ARGV[2] the claim's entry in leases
 -- ARGV[3] now ms, or empty for the server's clock
 -- ARGV[4] class: failed, undecodable (the row is no envelope) or gone (there is no row)
 -- ARGV[5..] per job, each once: id, the reason in words
@@ -52,6 +52,6 @@ redis.call('ZADD', KEYS[5], unpack(died))
 redis.call('HSET', KEYS[4], unpack(marks))
 redis.call('HINCRBY', KEYS[3], 'dead:' .. class, #gone)
 if held == #gone then
-  redis.call('ZREM', KEYS[2], token .. ':' .. ARGV[2])
+  redis.call('ZREM', KEYS[2], ARGV[2])
 end
 return #lost == 0 and {'settled'} or {'lost', lost}

@@ -52,6 +52,6 @@ end
 -- act
 redis.call('ZREMRANGEBYRANK', KEYS[1], 0, count - 1)
 redis.call('ZADD', KEYS[2], unpack(members))
-redis.call('ZADD', KEYS[3], string.format('%.0f', micros / 1000 + lease), token .. ':' .. owner)
+redis.call('ZADD', KEYS[3], string.format('%.0f', micros / 1000 + lease), token .. ':' .. ARGV[2] .. ':' .. owner)
 redis.call('HSET', KEYS[4], 'token', token)
 return reply

@@ -6,7 +6,7 @@
 -- KEYS[4] emq:{q}:tries hash
 -- KEYS[5..] emq:{q}:job:<id> string, a row per job, each once, all handed out by this claim
 -- ARGV[1] token
--- ARGV[2] owner
+-- ARGV[2] the claim's entry in leases
 -- ARGV[3] position of the id's first byte in a row's key
 -- ARGV[4] how many jobs the claim took
 -- Returns settled
@@ -54,6 +54,6 @@ if tried then
 end
 redis.call('HINCRBY', KEYS[3], 'done', count - #lost)
 if held == count - #lost then
-  redis.call('ZREM', KEYS[2], token .. ':' .. ARGV[2])
+  redis.call('ZREM', KEYS[2], ARGV[2])
 end
 return #lost == 0 and {'settled'} or {'lost', lost}

@@ -3,7 +3,7 @@
 -- KEYS[1] emq:{q}:leases zset
 -- ARGV[1] now ms, or empty for the server's clock
 -- ARGV[2] lease ms
--- ARGV[3..] the claims, token:owner
+-- ARGV[3..] the claims' entries, token:lease ms:owner
 -- Returns extended
 -- Returns lost, the claims that hold nothing any more
 -- Cost O(n log N)

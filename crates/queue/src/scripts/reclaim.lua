@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- active -> pending | dead: jobs whose lease ran out, in one bounded step
+-- active -> pending | dead: jobs whose lease ran out, in a step; after a gap of sweeps over half of it, one more lease first
 -- KEYS[1] emq:{q}:active zset
 -- KEYS[2] emq:{q}:leases zset
 -- KEYS[3] emq:{q}:meta hash
@@ -9,10 +9,9 @@
 -- ARGV[1] now ms, or empty for the server's clock
 -- ARGV[2] most jobs to reclaim
 -- ARGV[3] lost leases after which a job is buried
--- ARGV[4] lease ms: after half of it without a sweep nothing is reclaimed for one whole lease
+-- ARGV[4] lease ms of the sweeper: more than half of it without a sweep is a gap
 -- ARGV[5] channel emq:{q}:wake
--- Returns reclaimed, how many went to pending, how many to dead
--- Returns grace, the ms that it lasts yet
+-- Returns reclaimed, how many jobs went to pending, how many to dead, how many claims got one more lease
 -- Cost O(n log N)
 -- Since 0.1
 
@@ -20,19 +19,22 @@
 local now, most, limit, lease = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
 -- look
-local time = not now and redis.call('TIME')
-if time then now = time[1] * 1000 + math.floor(time[2] / 1000) end
-local meta, stamp = redis.call('HMGET', KEYS[3], 'swept', 'grace'), string.format('%.0f', now)
-local gap = not meta[1] or now - meta[1] > lease / 2
--- A clock that was set back does not make the grace longer than a lease.
-local grace = gap and now + lease or math.min(tonumber(meta[2] or 0), now + lease)
-local leases, ended, ids, back, dead, marks = {}, {}, {}, {}, {}, {}
-if now >= grace then leases = redis.call('ZRANGE', KEYS[2], '-inf', stamp, 'BYSCORE', 'LIMIT', 0, most) end
-for _, lease_of in ipairs(leases) do
-  local token, room = string.match(lease_of, '^%d+'), most - #ids
+local time = redis.call('TIME')
+now = now or time[1] * 1000 + math.floor(time[2] / 1000)
+local meta, stamp = redis.call('HMGET', KEYS[3], 'swept', 'gap', 'until'), string.format('%.0f', now)
+local gap, till = tonumber(meta[2] or 0), tonumber(meta[3] or 0)
+if now - (meta[1] or 0) > lease / 2 then gap, till = now - (meta[1] or 0), now end
+if till > now then gap = 0 end -- the clock was set back
+local kept, ended, ids, back, dead, marks = {}, {}, {}, {}, {}, {}
+local leases = redis.call('ZRANGE', KEYS[2], '-inf', stamp, 'BYSCORE', 'LIMIT', 0, most, 'WITHSCORES')
+for i = 1, #leases, 2 do
+  local claim, room, token, own = leases[i], most - #ids, string.match(leases[i], '^(%d+):(%d+):')
+  if not token then token, own = '-1', lease end
   local held = redis.call('ZRANGE', KEYS[1], token, token, 'BYSCORE', 'LIMIT', 0, room + 1)
-  if #held <= room then ended[#ended + 1] = lease_of end
-  for i = 1, math.min(#held, room) do ids[#ids + 1] = held[i] end
+  local more = leases[i + 1] - own < till and gap > own / 2
+  if more then kept[#kept + 1], kept[#kept + 2] = string.format('%.0f', now + own), claim end
+  if not more and #held <= room then ended[#ended + 1] = claim end
+  for j = 1, more and 0 or math.min(#held, room) do ids[#ids + 1] = held[j] end
   if #ids == most then break end
 end
 local tries = #ids > 0 and redis.call('HMGET', KEYS[4], unpack(ids)) or {}
@@ -45,15 +47,14 @@ for i, id in ipairs(ids) do
 end
 
 -- act
-redis.call('HSET', KEYS[3], 'swept', stamp, 'grace', string.format('%.0f', grace))
-if now < grace then return {'grace', grace - now} end
+redis.call('HSET', KEYS[3], 'swept', stamp, 'gap', string.format('%.0f', gap), 'until', string.format('%.0f', till))
+if #kept > 0 then redis.call('ZADD', KEYS[2], 'XX', unpack(kept)) end
 if #ended > 0 then redis.call('ZREM', KEYS[2], unpack(ended)) end
-if #ids == 0 then return {'reclaimed', 0, 0} end
+if #ids == 0 then return {'reclaimed', 0, 0, #kept / 2} end
 redis.call('ZREM', KEYS[1], unpack(ids))
 redis.call('HSET', KEYS[4], unpack(marks))
 redis.call('HINCRBY', KEYS[3], 'lost', #ids)
 redis.call('HINCRBY', KEYS[3], 'dead:lost', #dead / 2)
 if #dead > 0 then redis.call('ZADD', KEYS[6], unpack(dead)) end
-if #back > 0 then redis.call('ZADD', KEYS[5], unpack(back)) end
-if #back > 0 then redis.call('SPUBLISH', ARGV[5], '') end
-return {'reclaimed', #back / 2, #dead / 2}
+if #back > 0 then redis.call('ZADD', KEYS[5], unpack(back)) redis.call('SPUBLISH', ARGV[5], '') end
+return {'reclaimed', #back / 2, #dead / 2, #kept / 2}

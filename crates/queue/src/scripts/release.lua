@@ -5,7 +5,7 @@
 -- KEYS[3] emq:{q}:pending zset
 -- KEYS[4] emq:{q}:tries hash
 -- ARGV[1] token
--- ARGV[2] owner
+-- ARGV[2] the claim's entry in leases
 -- ARGV[3] channel emq:{q}:wake
 -- ARGV[4..] the ids, each once
 -- Returns settled
@@ -39,7 +39,7 @@ end
 redis.call('ZREM', KEYS[1], unpack(gone))
 redis.call('ZADD', KEYS[3], unpack(back))
 if held == #gone then
-  redis.call('ZREM', KEYS[2], token .. ':' .. ARGV[2])
+  redis.call('ZREM', KEYS[2], ARGV[2])
 end
 redis.call('SPUBLISH', ARGV[3], '')
 return #lost == 0 and {'settled'} or {'lost', lost}

@@ -6,7 +6,7 @@
 -- KEYS[4] emq:{q}:tries hash
 -- KEYS[5] emq:{q}:schedule zset
 -- ARGV[1] token
--- ARGV[2] owner
+-- ARGV[2] the claim's entry in leases
 -- ARGV[3] now ms, or empty for the server's clock
 -- ARGV[4] channel emq:{q}:wake
 -- ARGV[5..] per job, each once: id, delay ms, the error in words
@@ -53,6 +53,6 @@ redis.call('ZREM', KEYS[1], unpack(gone))
 redis.call('ZADD', KEYS[5], unpack(due))
 redis.call('HSET', KEYS[4], unpack(marks))
 redis.call('HINCRBY', KEYS[3], 'retried', #gone)
-if held == #gone then redis.call('ZREM', KEYS[2], token .. ':' .. ARGV[2]) end
+if held == #gone then redis.call('ZREM', KEYS[2], ARGV[2]) end
 if first < tonumber(head or 2 ^ 53) then redis.call('SPUBLISH', ARGV[4], '') end
 return #lost == 0 and {'settled'} or {'lost', lost}

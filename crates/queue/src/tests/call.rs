@@ -83,7 +83,7 @@ pub(super) fn extended(lost: Vec<Lease>) -> String {
     if lost.is_empty() {
         return "extended".to_owned();
     }
-    lost.iter().fold("lost".to_owned(), |text, lease| format!("{text} {}:{}", lease.token, lease.owner))
+    lost.iter().fold("lost".to_owned(), |text, lease| format!("{text} {}", lease.entry()))
 }
 
 pub(super) fn promoted(Promoted { jobs, next_in_ms }: Promoted) -> String {
@@ -93,11 +93,9 @@ pub(super) fn promoted(Promoted { jobs, next_in_ms }: Promoted) -> String {
     }
 }
 
-pub(super) fn reclaimed(reclaimed: Reclaimed) -> String {
-    match reclaimed {
-        Reclaimed::Done { back, dead } => format!("reclaimed {back}, dead {dead}"),
-        Reclaimed::Grace { ms } => format!("grace {ms}"),
-    }
+pub(super) fn reclaimed(Reclaimed { back, dead, extended }: Reclaimed) -> String {
+    let more = if extended > 0 { format!(", {extended} got more time") } else { String::new() };
+    format!("reclaimed {back}, dead {dead}{more}")
 }
 
 pub(super) fn yes(word: &str, changed: bool) -> String {
@@ -120,7 +118,7 @@ pub(super) fn row(name: &str, due: Due, body: impl Into<Vec<u8>>) -> Row {
 
 /// The lease of a claim that took so many jobs, held by the worker `w`.
 pub(super) fn lease(token: u64, jobs: usize) -> Lease {
-    Lease { token, owner: "w".to_owned(), jobs }
+    Lease { token, lease_ms: 30_000, owner: "w".to_owned(), jobs }
 }
 
 pub(super) fn claim(most: usize) -> Call {

@@ -92,7 +92,7 @@ impl Model {
         }
         let token = (now_ms * 1_000).max(state.number("token") + 1);
         state.meta.insert(b"token".to_vec(), token.to_string().into());
-        let lease = Lease { token, owner: owner.to_owned(), jobs: first.len() };
+        let lease = Lease { token, lease_ms, owner: owner.to_owned(), jobs: first.len() };
         state.leases.insert(entry(&lease), (now_ms + lease_ms) as f64);
         let mut jobs = Vec::new();
         for id in first {
@@ -175,30 +175,42 @@ impl Model {
     }
 
     fn reclaim(&mut self, now_ms: u64, most: usize, lost_limit: u32, lease_ms: u64) -> Reclaimed {
-        let swept = self.state.meta.contains_key(&b"swept"[..]).then(|| self.state.number("swept"));
-        let gap = swept.is_none_or(|swept| 2 * now_ms.saturating_sub(swept) > lease_ms);
-        let grace = if gap { now_ms + lease_ms } else { self.state.number("grace").min(now_ms + lease_ms) };
-        self.state.meta.insert(b"swept".to_vec(), now_ms.to_string().into());
-        self.state.meta.insert(b"grace".to_vec(), grace.to_string().into());
-        if now_ms < grace {
-            return Reclaimed::Grace { ms: grace - now_ms };
+        let since = now_ms.saturating_sub(self.state.number("swept"));
+        let (mut gap, mut until) = (self.state.number("gap"), self.state.number("until"));
+        if 2 * since > lease_ms {
+            (gap, until) = (since, now_ms);
         }
-        let (mut back, mut dead) = (0, 0);
-        let ended = ranked(&self.state.leases).into_iter().take_while(|(_, until)| *until <= now_ms as f64);
-        let ended: Vec<Lease> = ended.take(most).map(|(member, _)| read_entry(member)).collect();
-        for lease in ended {
+        if until > now_ms {
+            gap = 0;
+        }
+        for (field, ms) in [("swept", now_ms), ("gap", gap), ("until", until)] {
+            self.state.meta.insert(field.into(), ms.to_string().into());
+        }
+        let (mut back, mut dead, mut extended) = (0, 0, 0);
+        let ended = ranked(&self.state.leases).into_iter().take_while(|(_, end)| *end <= now_ms as f64);
+        let ended: Vec<(Lease, u64)> =
+            ended.take(most).map(|(member, end)| (read_entry(member), end as u64)).collect();
+        for (lease, end) in ended {
+            if end < until + lease.lease_ms && 2 * gap > lease.lease_ms {
+                self.state.leases.insert(entry(&lease), (now_ms + lease.lease_ms) as f64);
+                extended += 1;
+                continue;
+            }
             let mut held = self.held(&lease);
             held.truncate(most - back - dead);
             self.let_go(&lease, &held);
             for id in held {
                 self.lose(now_ms, &id, lost_limit, &mut back, &mut dead);
             }
+            if back + dead == most {
+                break;
+            }
         }
         if back + dead > 0 {
             self.state.count("lost", (back + dead) as u64);
             self.state.count("dead:lost", dead as u64);
         }
-        Reclaimed::Done { back: back as u64, dead: dead as u64 }
+        Reclaimed { back: back as u64, dead: dead as u64, extended }
     }
 
     fn lose(&mut self, now_ms: u64, id: &JobId, lost_limit: u32, back: &mut usize, dead: &mut usize) {
@@ -268,11 +280,13 @@ impl Model {
 }
 
 fn entry(lease: &Lease) -> Bytes {
-    format!("{}:{}", lease.token, lease.owner).into_bytes()
+    lease.entry().into_bytes()
 }
 
 fn read_entry(member: &[u8]) -> Lease {
     let text = String::from_utf8_lossy(member);
-    let (token, owner) = text.split_once(':').unwrap();
-    Lease { token: token.parse().unwrap(), owner: owner.to_owned(), jobs: 0 }
+    let mut fields = text.splitn(3, ':');
+    let mut number = || fields.next().unwrap().parse().unwrap();
+    let (token, lease_ms) = (number(), number());
+    Lease { token, lease_ms, owner: fields.next().unwrap().to_owned(), jobs: 0 }
 }

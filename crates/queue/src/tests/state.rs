@@ -1,6 +1,6 @@
 //! What a queue has stored, as a value and as a line of text.
 //!
-//! `pending a=1 b=2; active c=7; leases 7:w=31000; tries c=1_1_0_0_oops; meta seq=3; job a=A b=B c=C`: sections in
+//! `pending a=1 b=2; active c=7; leases 7:30000:w=31000; tries c=1_1_0_0_oops; meta seq=3; job a=A b=B c=C`: sections in
 //! any order, each with its pairs. In a pair `_` stands for a blank and `\xNN` for a byte that has a meaning here.
 
 use std::collections::BTreeMap;

@@ -192,13 +192,14 @@ impl Walker {
 
     /// Keeps the lease and the jobs of a claim, as its worker would.
     fn remember(&mut self, call: &Call, before: &State, after: &State) {
-        let Call::Claim { owner, .. } = call else { return };
+        let Call::Claim { owner, lease_ms, .. } = call else { return };
         let mut claimed: BTreeMap<u64, Vec<JobId>> = BTreeMap::new();
         for (id, token) in after.active.iter().filter(|(id, _)| !before.active.contains_key(*id)) {
             claimed.entry(*token as u64).or_default().push(JobId::parse(id).unwrap());
         }
         for (token, ids) in claimed {
-            self.claims.push((Lease { token, owner: owner.clone(), jobs: ids.len() }, ids));
+            self.claims
+                .push((Lease { token, lease_ms: *lease_ms, owner: owner.clone(), jobs: ids.len() }, ids));
         }
         if self.claims.len() > CLAIMS {
             self.claims.remove(0);

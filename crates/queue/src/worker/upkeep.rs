@@ -58,9 +58,10 @@ async fn keep(desk: &Desk, sweep: bool) -> Result<Option<Instant>, echomq_cluste
 
 async fn reclaim(desk: &Desk) -> Result<(), echomq_cluster::Error> {
     loop {
-        match desk.store().reclaim(STEP, desk.options.lost_limit, desk.lease_ms()).await? {
-            Reclaimed::Done { back, dead } if back + dead == STEP as u64 => {}
-            Reclaimed::Done { .. } | Reclaimed::Grace { .. } => return Ok(()),
+        let Reclaimed { back, dead, extended } =
+            desk.store().reclaim(STEP, desk.options.lost_limit, desk.lease_ms()).await?;
+        if back + dead + extended < STEP as u64 {
+            return Ok(());
         }
     }
 }

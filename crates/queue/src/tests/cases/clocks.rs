@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::store::{Class, Due};
-use crate::tests::call::{Call, bury, claim, lease, reclaim, retry, row};
+use crate::store::{Class, Due, Lease};
+use crate::tests::call::{Call, bury, claim, id, lease, reclaim, retry, row};
 use crate::tests::stage::Stage;
 use crate::tests::state::State;
 use crate::{EchoMq, JobSpec};
@@ -26,12 +26,14 @@ async fn c059_durations_below_a_second_stay_milliseconds() {
         assert_eq!(step.on(&stage.store).await, answer);
     }
     let state = stage.state().await;
-    assert_eq!(state.leases[&b"1000000:w"[..]], 1_800.0);
+    assert_eq!(state.leases[&b"1000000:800:w"[..]], 1_800.0);
     assert_eq!((state.schedule[&b"b"[..]], state.schedule[&b"c"[..]]), (1_500.0, 1_001.0));
 
-    assert_eq!(Call::Extend(vec![lease(1_000_000, 1)], 1).on(&stage.store).await, "extended");
-    assert_eq!(stage.state().await.leases[&b"1000000:w"[..]], 1_001.0);
-    assert_eq!(retry(1_000_000, &[("a", 999, "x")]).on(&stage.store).await, "settled");
+    let claim = Lease { lease_ms: 800, ..lease(1_000_000, 1) };
+    assert_eq!(Call::Extend(vec![claim.clone()], 1).on(&stage.store).await, "extended");
+    assert_eq!(stage.state().await.leases[&b"1000000:800:w"[..]], 1_001.0);
+    let again = Call::Retry(claim, vec![(id("a"), 999, "x".to_owned())]);
+    assert_eq!(again.on(&stage.store).await, "settled");
     assert_eq!(stage.state().await.schedule[&b"a"[..]], 1_999.0);
     stage.clear().await;
 }
@@ -68,14 +70,16 @@ async fn c063_every_time_that_a_transition_leaves_is_by_the_servers_clock() {
         }),
         ("", Call::Enqueue(later(0)), |state| (state.schedule[&b"later-5"[..]], 10_000)),
         ("pending a=1", claim(1), |state| (*state.leases.values().next().unwrap(), 30_000)),
-        ("active a=7; leases 7:w=1", Call::Extend(vec![lease(7, 1)], 500), |state| {
-            (state.leases[&b"7:w"[..]], 500)
+        ("active a=7; leases 7:30000:w=1", Call::Extend(vec![lease(7, 1)], 500), |state| {
+            (state.leases[&b"7:30000:w"[..]], 500)
         }),
-        ("active a=7; leases 7:w=1", retry(7, &[("a", 999, "x")]), |state| (state.schedule[&b"a"[..]], 999)),
-        ("active a=7; leases 7:w=1", bury(7, Class::Failed, &[("a", "x")]), |state| {
+        ("active a=7; leases 7:30000:w=1", retry(7, &[("a", 999, "x")]), |state| {
+            (state.schedule[&b"a"[..]], 999)
+        }),
+        ("active a=7; leases 7:30000:w=1", bury(7, Class::Failed, &[("a", "x")]), |state| {
             (state.dead[&b"a"[..]], 0)
         }),
-        ("active a=7; leases 7:w=1", reclaim(5, 3), |state| (state.number("grace") as f64, 30_000)),
+        ("active a=7; leases 7:30000:w=1", reclaim(5, 3), |state| (state.leases[&b"7:30000:w"[..]], 30_000)),
         ("", Call::Pause(String::new()), |state| {
             let paused = String::from_utf8(state.meta[&b"paused"[..]].clone()).unwrap();
             (paused.trim_end().parse().unwrap(), 0)

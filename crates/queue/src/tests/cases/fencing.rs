@@ -113,7 +113,7 @@ async fn c045_a_stale_worker_writes_nothing_into_a_job_that_another_has_settled(
         for call in settles(&a) {
             timeline.refused(call, "lost job").await;
         }
-        timeline.refused(Call::Extend(vec![a.clone()], LEASE_MS), &format!("lost {}:a", a.token)).await;
+        timeline.refused(Call::Extend(vec![a.clone()], LEASE_MS), &format!("lost {}", a.entry())).await;
     }
 }
 
@@ -136,7 +136,7 @@ async fn c045_a_renewal_after_the_loss_is_refused_and_does_not_take_the_job_back
     let (a, _) = timeline.claim("a").await;
     timeline.sweeps_to(35).await;
     timeline.at(36.0);
-    timeline.refused(Call::Extend(vec![a.clone()], LEASE_MS), &format!("lost {}:a", a.token)).await;
+    timeline.refused(Call::Extend(vec![a.clone()], LEASE_MS), &format!("lost {}", a.entry())).await;
     assert!(timeline.is_in_pending().await);
 }
 

@@ -235,7 +235,7 @@ async fn a_lease_that_ran_out_in_a_classic_move_is_not_reclaimed_before_one_more
     eventually("sweeps are regular", async || {
         let counts = scene.store().counts().await.unwrap();
         let ms = |name| counts.meta.iter().find(|(field, _)| field == name)?.1.parse::<u64>().ok();
-        ms("swept") > ms("grace")
+        ms("swept") > ms("until")
     })
     .await;
 

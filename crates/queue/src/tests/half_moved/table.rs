@@ -5,7 +5,7 @@ use crate::store::{Body, Class, Due, Row};
 use crate::tests::call::{added, claimed, extended, id, ids, lease, promoted, reclaimed, row, settled, yes};
 
 /// Token and owner of the claim that holds `a` and `b`.
-const HELD: &str = "pending p=1; active a=7 b=7; leases 7:w=31000; tries a=1_1_0_0_oops; schedule s=9000; dead d=5; \
+const HELD: &str = "pending p=1; active a=7 b=7; leases 7:30000:w=31000; tries a=1_1_0_0_oops; schedule s=9000; dead d=5; \
                     meta seq=3 token=7; job a=A b=B p=P s=S d=D";
 
 macro_rules! case {
@@ -98,11 +98,11 @@ fn upkeep() -> Vec<Case> {
     vec![
         case!("a promotion", "pending p=1; schedule a=900 b=9000; tries a=1_1_0_0_oops; meta seq=3; job a=A b=B p=P",
             touches "schedule pending meta tries", Wait, |store| store.promote(500).await.map(promoted)),
-        case!("a reclaim", "pending p=1; active a=7 b=7 c=8; leases 7:w=900 8:v=9000; tries a=2_0_2_0_; dead d=5; \
-            meta seq=3 token=8 swept=990 grace=0; job a=A b=B c=C d=D p=P",
+        case!("a reclaim", "pending p=1; active a=7 b=7 c=8; leases 7:30000:w=900 8:30000:v=9000; tries a=2_0_2_0_; dead d=5; \
+            meta seq=3 token=8 swept=990; job a=A b=B c=C d=D p=P",
             touches "active leases meta tries pending+dead", Wait,
             |store| store.reclaim(500, 3, 30_000).await.map(reclaimed)),
-        case!("a sweep that grants a grace", HELD, touches "active leases meta tries pending+dead", Wait, |store| {
+        case!("a sweep after a gap", HELD, touches "active leases meta tries pending+dead", Wait, |store| {
             store.reclaim(500, 3, 30_000).await.map(reclaimed)
         }),
     ]

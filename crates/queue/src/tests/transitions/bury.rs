@@ -11,7 +11,7 @@ async fn a_bury_keeps_row_and_reason() {
         [
             Case {
                 what: "the last failure: the row stays to be looked at, with the reason, and nobody is woken",
-                before: "active a=7; leases 7:w=9000; tries a=2_2_0_3_what_was; job a=A",
+                before: "active a=7; leases 7:30000:w=9000; tries a=2_2_0_3_what_was; job a=A",
                 call: bury(7, Class::Failed, &[("a", "what is")]),
                 answer: "settled",
                 wakes: SILENT,
@@ -19,7 +19,7 @@ async fn a_bury_keeps_row_and_reason() {
             },
             Case {
                 what: "a row that can not be read",
-                before: "active a=7; leases 7:w=9000; meta dead:undecodable=4; job a=\\xff\\xfe",
+                before: "active a=7; leases 7:30000:w=9000; meta dead:undecodable=4; job a=\\xff\\xfe",
                 call: bury(7, Class::Undecodable, &[("a", "byte 0xff")]),
                 answer: "settled",
                 wakes: SILENT,
@@ -27,7 +27,7 @@ async fn a_bury_keeps_row_and_reason() {
             },
             Case {
                 what: "no row",
-                before: "active a=7; leases 7:w=9000",
+                before: "active a=7; leases 7:30000:w=9000",
                 call: bury(7, Class::Gone, &[("a", "gone")]),
                 answer: "settled",
                 wakes: SILENT,
@@ -35,11 +35,11 @@ async fn a_bury_keeps_row_and_reason() {
             },
             Case {
                 what: "part of a claim: the lease stays for the rest",
-                before: "active a=7 b=7; leases 7:w=9000; job a=A b=B",
+                before: "active a=7 b=7; leases 7:30000:w=9000; job a=A b=B",
                 call: bury(7, Class::Failed, &[("b", "\0")]),
                 answer: "settled",
                 wakes: SILENT,
-                after: "active a=7; leases 7:w=9000; dead b=1000; tries b=1_1_0_0_\\x00; meta dead:failed=1; \
+                after: "active a=7; leases 7:30000:w=9000; dead b=1000; tries b=1_1_0_0_\\x00; meta dead:failed=1; \
                         job a=A b=B",
             },
         ],
@@ -52,7 +52,7 @@ async fn a_bury_with_a_stale_token_is_refused() {
     check("bury", [
             Case {
                 what: "a stale token changes nothing",
-                before: "active a=8; leases 8:v=9000; tries a=1_0_1_0_; job a=A",
+                before: "active a=8; leases 8:30000:v=9000; tries a=1_0_1_0_; job a=A",
                 call: bury(7, Class::Failed, &[("a", "late")]),
                 answer: "lost a",
                 wakes: SILENT,
@@ -68,11 +68,11 @@ async fn a_bury_with_a_stale_token_is_refused() {
             },
             Case {
                 what: "one is lost, one is not",
-                before: "active a=8 b=7; leases 7:w=9000 8:v=9000; job a=A b=B",
+                before: "active a=8 b=7; leases 7:30000:w=9000 8:30000:v=9000; job a=A b=B",
                 call: bury(7, Class::Failed, &[("a", "x"), ("b", "y")]),
                 answer: "lost a",
                 wakes: SILENT,
-                after: "active a=8; leases 8:v=9000; dead b=1000; tries b=1_1_0_0_y; meta dead:failed=1; job a=A b=B",
+                after: "active a=8; leases 8:30000:v=9000; dead b=1000; tries b=1_1_0_0_y; meta dead:failed=1; job a=A b=B",
             },
     ]).await;
 }

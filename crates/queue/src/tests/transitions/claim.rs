@@ -16,7 +16,7 @@ async fn a_claim_takes_the_first_under_one_token_and_one_lease() {
                 call: claim(3),
                 answer: "claimed 1000000: c a b",
                 wakes: SILENT,
-                after: "pending d=3; active a=1000000 b=1000000 c=1000000; leases 1000000:w=31000; \
+                after: "pending d=3; active a=1000000 b=1000000 c=1000000; leases 1000000:30000:w=31000; \
                         meta seq=3 token=1000000; job a=A b=B c=C d=D",
             },
             Case {
@@ -25,7 +25,7 @@ async fn a_claim_takes_the_first_under_one_token_and_one_lease() {
                 call: claim(10),
                 answer: "claimed 1000000: a",
                 wakes: SILENT,
-                after: "active a=1000000; leases 1000000:w=31000; meta seq=1 token=1000000; job a=A",
+                after: "active a=1000000; leases 1000000:30000:w=31000; meta seq=1 token=1000000; job a=A",
             },
             Case {
                 what: "a clock behind the last token: the token is one more, the lease is by the clock",
@@ -33,7 +33,7 @@ async fn a_claim_takes_the_first_under_one_token_and_one_lease() {
                 call: claim(1),
                 answer: "claimed 5000001: a",
                 wakes: SILENT,
-                after: "active a=5000001; leases 5000001:w=31000; meta seq=1 token=5000001; job a=A",
+                after: "active a=5000001; leases 5000001:30000:w=31000; meta seq=1 token=5000001; job a=A",
             },
             Case {
                 what: "a clock at the last token: the token is one more",
@@ -41,7 +41,7 @@ async fn a_claim_takes_the_first_under_one_token_and_one_lease() {
                 call: claim(1),
                 answer: "claimed 1000001: a",
                 wakes: SILENT,
-                after: "active a=1000001; leases 1000001:w=31000; meta token=1000001; job a=A",
+                after: "active a=1000001; leases 1000001:30000:w=31000; meta token=1000001; job a=A",
             },
             Case {
                 what: "a lease below a second stays in milliseconds, an owner may be called anything",
@@ -49,7 +49,7 @@ async fn a_claim_takes_the_first_under_one_token_and_one_lease() {
                 call: Call::Claim { most: 1, lease_ms: 801, owner: "host:1 \u{e9}".to_owned() },
                 answer: "claimed 1000000: a",
                 wakes: SILENT,
-                after: "active a=1000000; leases 1000000:host:1_\\xc3\\xa9=1801; meta token=1000000; job a=A",
+                after: "active a=1000000; leases 1000000:801:host:1_\\xc3\\xa9=1801; meta token=1000000; job a=A",
             },
         ],
     )
@@ -65,7 +65,7 @@ async fn a_claim_takes_what_there_is_to_take() {
                 call: claim(2),
                 answer: "claimed 1000000: a b(2 1 1 -3 no\\x0aluck_)",
                 wakes: SILENT,
-                after: "active a=1000000 b=1000000; leases 1000000:w=31000; dead c=5; \
+                after: "active a=1000000 b=1000000; leases 1000000:30000:w=31000; dead c=5; \
                         tries b=2_1_1_-3_no\\x0aluck_ c=1_1_0_0_x; meta token=1000000; job a=A b=B c=C",
             },
             Case {
@@ -74,7 +74,7 @@ async fn a_claim_takes_what_there_is_to_take() {
                 call: claim(0),
                 answer: "claimed 1000000: a",
                 wakes: SILENT,
-                after: "pending b=2; active a=1000000; leases 1000000:w=31000; meta token=1000000; job a=A b=B",
+                after: "pending b=2; active a=1000000; leases 1000000:30000:w=31000; meta token=1000000; job a=A b=B",
             },
             Case {
                 what: "an id without its row is claimed: whoever fetches the row finds out",
@@ -82,7 +82,7 @@ async fn a_claim_takes_what_there_is_to_take() {
                 call: claim(1),
                 answer: "claimed 1000000: a",
                 wakes: SILENT,
-                after: "active a=1000000; leases 1000000:w=31000; meta token=1000000",
+                after: "active a=1000000; leases 1000000:30000:w=31000; meta token=1000000",
             },
             Case {
                 what: "nothing waits",
@@ -114,7 +114,7 @@ async fn todays_tokens_and_deadlines_are_exact_be_they_round_or_not() {
             call: claim(1),
             answer: "claimed 1800000000000000: a",
             wakes: SILENT,
-            after: "active a=1800000000000000; leases 1800000000000000:w=1800000030000; \
+            after: "active a=1800000000000000; leases 1800000000000000:30000:w=1800000030000; \
                         meta token=1800000000000000; job a=A",
         }],
     )

@@ -105,7 +105,7 @@ async fn a_small_enqueue_is_added_whole_or_not_at_all() {
             },
             Case {
                 what: "one that is there refuses all",
-                before: "active b=7; leases 7:w=9000; job b=first",
+                before: "active b=7; leases 7:30000:w=9000; job b=first",
                 call: add(&[("a", Due::Now, "A"), ("b", Due::InMs(5), "B"), ("c", Due::Now, "C")]),
                 answer: "taken",
                 wakes: SILENT,

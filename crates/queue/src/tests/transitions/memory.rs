@@ -36,10 +36,9 @@ async fn a_full_server_refuses_an_enqueue_and_nothing_of_it_is_stored() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_server_lets_its_jobs_be_worked_off() {
-    let stage = full_stage(
-        "pending a=1 b=2 c=3 d=4; schedule e=1; meta grace=2 seq=4 swept=1; job a=A b=B c=C d=D e=E",
-    )
-    .await;
+    let stage =
+        full_stage("pending a=1 b=2 c=3 d=4; schedule e=1; meta seq=4 swept=1; job a=A b=B c=C d=D e=E")
+            .await;
     for (call, answer) in [
         (claim(4), "claimed 1000000: a b c d"),
         (Call::Extend(vec![lease(1_000_000, 4)], 30_000), "extended"),

@@ -4,7 +4,7 @@ use crate::store::Body;
 use crate::tests::call::{id, ids};
 use crate::tests::stage::Stage;
 
-const ALL: &str = "pending a=1 b=2; active c=1800000000000000; leases 1800000000000000:w=1800000030000; \
+const ALL: &str = "pending a=1 b=2; active c=1800000000000000; leases 1800000000000000:30000:w=1800000030000; \
                    schedule d=1800000000000 e=1800000000001; dead f=1799999999999; \
                    tries e=2_1_1_0_why; meta limit=9 paused=5_me; job a=A b=B c=C d=D e=E f=F left=L";
 

@@ -8,7 +8,7 @@ async fn a_retry_counts_and_keeps_the_error() {
     check("retry", [
             Case {
                 what: "the first failure: due after the delay, counted, the error kept, the row left as it is",
-                before: "active a=7; leases 7:w=9000; job a=A",
+                before: "active a=7; leases 7:30000:w=9000; job a=A",
                 call: retry(7, &[("a", 500, "no luck")]),
                 answer: "settled",
                 wakes: &[""],
@@ -16,7 +16,7 @@ async fn a_retry_counts_and_keeps_the_error() {
             },
             Case {
                 what: "a further failure counts on, keeps the priority, and its error takes the place of the last",
-                before: "active a=7; leases 7:w=9000; tries a=4_2_2_-5_what_was; job a=A",
+                before: "active a=7; leases 7:30000:w=9000; tries a=4_2_2_-5_what_was; job a=A",
                 call: retry(7, &[("a", 999, "what is")]),
                 answer: "settled",
                 wakes: &[""],
@@ -24,7 +24,7 @@ async fn a_retry_counts_and_keeps_the_error() {
             },
             Case {
                 what: "an error is any text",
-                before: "active a=7 b=7 c=7; leases 7:w=9000; job a=A b=B c=C",
+                before: "active a=7 b=7 c=7; leases 7:30000:w=9000; job a=A b=B c=C",
                 call: retry(7, &[("a", 0, ""), ("b", 0, "5 5 5 5 \r\n\0"), ("c", 0, "%d \u{1f980} _=;\\")]),
                 answer: "settled",
                 wakes: &[""],
@@ -34,11 +34,11 @@ async fn a_retry_counts_and_keeps_the_error() {
             },
             Case {
                 what: "part of a claim: the lease stays for the rest",
-                before: "active a=7 b=7; leases 7:w=9000; job a=A b=B",
+                before: "active a=7 b=7; leases 7:30000:w=9000; job a=A b=B",
                 call: retry(7, &[("b", 500, "x")]),
                 answer: "settled",
                 wakes: &[""],
-                after: "active a=7; leases 7:w=9000; schedule b=1500; tries b=1_1_0_0_x; meta retried=1; job a=A b=B",
+                after: "active a=7; leases 7:30000:w=9000; schedule b=1500; tries b=1_1_0_0_x; meta retried=1; job a=A b=B",
             },
     ]).await;
 }
@@ -50,7 +50,7 @@ async fn a_retry_wakes_when_it_is_due_first() {
         [
             Case {
                 what: "who is due after the others wakes nobody",
-                before: "active a=7; leases 7:w=9000; schedule x=1500; job a=A x=X",
+                before: "active a=7; leases 7:30000:w=9000; schedule x=1500; job a=A x=X",
                 call: retry(7, &[("a", 500, "x")]),
                 answer: "settled",
                 wakes: SILENT,
@@ -58,7 +58,7 @@ async fn a_retry_wakes_when_it_is_due_first() {
             },
             Case {
                 what: "who is due before the others wakes",
-                before: "active a=7; leases 7:w=9000; schedule x=1500; job a=A x=X",
+                before: "active a=7; leases 7:30000:w=9000; schedule x=1500; job a=A x=X",
                 call: retry(7, &[("a", 499, "x")]),
                 answer: "settled",
                 wakes: &[""],
@@ -66,7 +66,7 @@ async fn a_retry_wakes_when_it_is_due_first() {
             },
             Case {
                 what: "no delay is so long that its end is not stored exactly",
-                before: "active a=7; leases 7:w=9000; job a=A",
+                before: "active a=7; leases 7:30000:w=9000; job a=A",
                 call: retry(7, &[("a", u64::MAX, "x")]),
                 answer: "settled",
                 wakes: &[""],
@@ -82,7 +82,7 @@ async fn a_retry_with_a_stale_token_is_refused() {
     check("retry", [
             Case {
                 what: "a stale token: reason and attempts of the job that another worker has stay as they are",
-                before: "active a=8; leases 8:v=9000; tries a=1_0_1_0_; job a=A",
+                before: "active a=8; leases 8:30000:v=9000; tries a=1_0_1_0_; job a=A",
                 call: retry(7, &[("a", 500, "late")]),
                 answer: "lost a",
                 wakes: SILENT,
@@ -106,11 +106,11 @@ async fn a_retry_with_a_stale_token_is_refused() {
             },
             Case {
                 what: "one is lost, one is not",
-                before: "active a=8 b=7; leases 7:w=9000 8:v=9000; job a=A b=B",
+                before: "active a=8 b=7; leases 7:30000:w=9000 8:30000:v=9000; job a=A b=B",
                 call: retry(7, &[("a", 500, "x"), ("b", 600, "y")]),
                 answer: "lost a",
                 wakes: &[""],
-                after: "active a=8; leases 8:v=9000; schedule b=1600; tries b=1_1_0_0_y; meta retried=1; job a=A b=B",
+                after: "active a=8; leases 8:30000:v=9000; schedule b=1600; tries b=1_1_0_0_y; meta retried=1; job a=A b=B",
             },
     ]).await;
 }
