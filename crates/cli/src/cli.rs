@@ -25,7 +25,7 @@ pub(crate) struct Cli {
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// The server: redis://[user[:password]@]host:port[,host:port…], valkey://… or unix:/path.
+    /// The server: `redis://[user[:password]@]host:port[,host:port…]`, `valkey://…` or `unix:/path`.
     #[arg(long, global = true, env = "ECHOMQ_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Text before `emq:` in every key.

@@ -28,9 +28,10 @@ pub(crate) struct Args {
     /// The queue.
     queue: OsString,
     /// The bytes for the handler; - reads them from standard input, to its end.
-    #[arg(required_unless_present = "file", conflicts_with = "file", allow_hyphen_values = true)]
+    #[arg(required_unless_present = "file", conflicts_with = "file")]
     payload: Option<OsString>,
-    /// Add a job for each line of this file, whose payload is the line; - is standard input. Empty lines are passed over.
+    /// Add a job for each line of this file, whose payload is the line; - is standard input. Empty lines are passed
+    /// over.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// The job's id; a second job under the same id is refused while the first is there.
