@@ -46,7 +46,7 @@ impl EchoMq {
     pub async fn local() -> Result<EchoMq, Error> {
         let server = tokio::task::spawn_blocking(|| echomq_local::Embedded::join_or_start(None)).await;
         let server = server.map_err(|_| Error::stopped())??;
-        let mut mq = EchoMq::connect(server.url()).await?;
+        let mut mq = EchoMq::connect(&server.url()).await?;
         mq.server = Some(Arc::new(server));
         Ok(mq)
     }
