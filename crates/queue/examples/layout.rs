@@ -114,7 +114,8 @@ async fn one_turn(
 /// Sizes of the calls of one turn, in groups that are in flight together.
 fn groups(call: usize, pipe: usize) -> Vec<Vec<usize>> {
     let mut calls: Vec<usize> = vec![call; TURN / call];
-    calls.extend((TURN % call > 0).then_some(TURN % call));
+    let rest = TURN % call;
+    calls.extend((rest > 0).then_some(rest));
     calls.chunks(pipe).map(<[usize]>::to_vec).collect()
 }
 

@@ -69,6 +69,8 @@ impl EchoMq {
             payload_max_bytes: PAYLOAD_MAX_BYTES,
             kind: None,
             producer: OnceCell::new(),
+            #[cfg(feature = "local")]
+            server: self.server.clone(),
         };
         Ok(Queue { inner: Arc::new(inner) })
     }
@@ -139,6 +141,9 @@ struct Inner {
     payload_max_bytes: usize,
     kind: Option<Kind>,
     producer: OnceCell<Producer>,
+    /// Kept alive by those who use it.
+    #[cfg(feature = "local")]
+    server: Option<Arc<echomq_local::Embedded>>,
 }
 
 impl Queue {
@@ -178,6 +183,8 @@ impl Queue {
             payload_max_bytes: *payload_max_bytes,
             kind: *kind,
             producer: OnceCell::new(),
+            #[cfg(feature = "local")]
+            server: self.inner.server.clone(),
         };
         change(&mut inner);
         Queue { inner: Arc::new(inner) }
