@@ -1,11 +1,12 @@
 //! Brings outcomes to the server, gathered per claim: a claim settled whole costs one step.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use echomq_keyspace::JobId;
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -24,11 +25,16 @@ struct Pile {
     settlements: Vec<Settlement>,
 }
 
+/// One claim's outcomes are brought by one call at a time, those of different claims side by side: a call that waits
+/// for the server holds up nobody else's.
 pub(super) async fn run(desk: Arc<Desk>, mut gathered: mpsc::UnboundedReceiver<Settlement>) {
     let mut piles: HashMap<Lease, Pile> = HashMap::new();
+    let mut under_way = FuturesUnordered::new();
+    let mut busy: HashSet<Lease> = HashSet::new();
     let mut open = true;
-    while open || !piles.is_empty() {
-        let next = piles.values().map(|pile| (pile.since + GATHER).max(pile.not_before)).min();
+    while open || !piles.is_empty() || !under_way.is_empty() {
+        let waiting = piles.iter().filter(|(lease, _)| !busy.contains(lease));
+        let next = waiting.map(|(_, pile)| (pile.since + GATHER).max(pile.not_before)).min();
         tokio::select! {
             biased;
             first = gathered.recv(), if open => match first {
@@ -40,26 +46,33 @@ pub(super) async fn run(desk: Arc<Desk>, mut gathered: mpsc::UnboundedReceiver<S
                 }
                 None => open = false,
             },
+            Some((lease, left)) = under_way.next() => {
+                busy.remove(&lease);
+                put_back(&desk, &mut piles, lease, left, open);
+            }
             () = wait_until(next) => {}
         }
-        let ripe = take_ripe(&desk, &mut piles, open);
-        let brought = join_all(ripe.into_iter().map(|(lease, pile)| bring(&desk, lease, pile))).await;
-        for (lease, left) in brought.into_iter().flatten() {
-            if desk.stopping.is_cancelled() && !open {
-                // The server can not be reached and nobody waits any longer: the lease will run out.
-                tracing::warn!(jobs = left.len(), queue = %desk.queue.name(), "outcomes could not be settled before the stop");
-                continue;
-            }
-            let now = Instant::now();
-            let pile = piles.entry(lease).or_insert(Pile {
-                since: now,
-                not_before: now + AGAIN,
-                settlements: Vec::new(),
-            });
-            pile.not_before = now + AGAIN;
-            pile.settlements.extend(left);
+        for (lease, pile) in take_ripe(&desk, &mut piles, &busy, open) {
+            busy.insert(lease.clone());
+            under_way.push(bring(&desk, lease, pile));
         }
     }
+}
+
+/// What could not be brought is tried again, unless nobody waits any longer: then the lease will run out.
+fn put_back(desk: &Desk, piles: &mut HashMap<Lease, Pile>, lease: Lease, left: Vec<Settlement>, open: bool) {
+    if left.is_empty() {
+        return;
+    }
+    if desk.stopping.is_cancelled() && !open {
+        tracing::warn!(jobs = left.len(), queue = %desk.queue.name(), "outcomes could not be settled before the stop");
+        return;
+    }
+    let now = Instant::now();
+    let again = || Pile { since: now, not_before: now, settlements: Vec::new() };
+    let pile = piles.entry(lease).or_insert_with(again);
+    pile.not_before = now + AGAIN;
+    pile.settlements.extend(left);
 }
 
 async fn wait_until(next: Option<Instant>) {
@@ -76,10 +89,16 @@ fn add(piles: &mut HashMap<Lease, Pile>, settlement: Settlement) {
 }
 
 /// Piles that are complete, that have waited long enough, or for which nothing more can come.
-fn take_ripe(desk: &Desk, piles: &mut HashMap<Lease, Pile>, open: bool) -> Vec<(Lease, Pile)> {
+fn take_ripe(
+    desk: &Desk,
+    piles: &mut HashMap<Lease, Pile>,
+    busy: &HashSet<Lease>,
+    open: bool,
+) -> Vec<(Lease, Pile)> {
     let now = Instant::now();
     let ripe = |lease: &Lease, pile: &Pile| {
-        now >= pile.not_before
+        !busy.contains(lease)
+            && now >= pile.not_before
             && (!open || now >= pile.since + GATHER || pile.settlements.len() >= desk.open(lease))
     };
     let ripe: Vec<Lease> =
@@ -88,7 +107,7 @@ fn take_ripe(desk: &Desk, piles: &mut HashMap<Lease, Pile>, open: bool) -> Vec<(
 }
 
 /// One pile, by kind of outcome. Returns what could not be brought.
-async fn bring(desk: &Desk, lease: Lease, pile: Pile) -> Option<(Lease, Vec<Settlement>)> {
+async fn bring(desk: &Desk, lease: Lease, pile: Pile) -> (Lease, Vec<Settlement>) {
     let mut kinds: HashMap<Option<Class>, Vec<Settlement>> = HashMap::new();
     let (mut done, mut again, mut back) = (Vec::new(), Vec::new(), Vec::new());
     for settlement in pile.settlements {
@@ -105,7 +124,7 @@ async fn bring(desk: &Desk, lease: Lease, pile: Pile) -> Option<(Lease, Vec<Sett
             left.extend(bring_chunk(desk, &lease, chunk).await);
         }
     }
-    (!left.is_empty()).then_some((lease, left))
+    (lease, left)
 }
 
 fn chunks(mut batch: Vec<Settlement>) -> Vec<Vec<Settlement>> {
