@@ -2,8 +2,6 @@
 
 use anyhow::Context as _;
 use echomq::{EchoMq, Prefix};
-use echomq_local::Embedded;
-use tokio::task::spawn_blocking;
 
 use crate::cli::Global;
 
@@ -14,15 +12,11 @@ pub(crate) fn with<T>(
 ) -> anyhow::Result<T> {
     let prefix = Prefix::parse(global.prefix.as_encoded_bytes())?;
     runtime()?.block_on(async {
-        let (url, _private) = match global.url.as_deref().filter(|url| !url.is_empty()) {
-            Some(url) => (url.to_owned(), None),
-            None => {
-                let private = spawn_blocking(|| Embedded::join_or_start(None)).await??;
-                (private.url(), Some(private))
-            }
+        let mq = match global.url.as_deref().filter(|url| !url.is_empty()) {
+            Some(url) => EchoMq::connect(url).await?,
+            None => EchoMq::local().await?,
         };
-        let mq = EchoMq::connect(&url).await?.with_prefix(prefix);
-        verb(&mq).await
+        verb(&mq.with_prefix(prefix)).await
     })
 }
 
