@@ -107,7 +107,7 @@ impl<'a> Template<'a> {
     }
 
     /// The pieces, in order. No two texts are neighbours.
-    pub fn segments(&self) -> impl Iterator<Item = Segment<'a>> + Clone {
+    pub fn segments(&self) -> impl Iterator<Item = Segment<'a>> + Clone + use<'a> {
         let template = *self;
         let mut at = 0;
         core::iter::from_fn(move || match template.segment_at(at) {
@@ -120,7 +120,7 @@ impl<'a> Template<'a> {
     }
 
     /// The names of the fields, in order, the tag field among them.
-    pub fn fields(&self) -> impl Iterator<Item = &'a str> + Clone {
+    pub fn fields(&self) -> impl Iterator<Item = &'a str> + Clone + use<'a> {
         self.segments().filter_map(|segment| match segment {
             Segment::Field(name) => Some(name),
             Segment::Text(_) => None,
