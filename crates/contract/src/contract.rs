@@ -2,7 +2,7 @@
 
 use crate::error::ContractError;
 use crate::read;
-use echomq_keyspace::{Alphabet, KeyType, Template};
+use echomq_keyspace::{Alphabet, Escaped, KeyType, Template};
 use std::fmt;
 use std::str::FromStr;
 
@@ -152,6 +152,15 @@ impl Field {
         Field { name: name.to_owned(), line, alphabet: Alphabet::ANY, min_bytes: 1, max_bytes: 256 }
     }
 
+    /// How long a value may be, in words: `1 to 16 bytes`.
+    pub(crate) fn length(&self) -> String {
+        match (self.min_bytes, self.max_bytes) {
+            (1, 1) => "1 byte".to_owned(),
+            (min, max) if min == max => format!("{min} bytes"),
+            (min, max) => format!("{min} to {max} bytes"),
+        }
+    }
+
     /// How many different values there can be, at most `u64::MAX`.
     pub fn values(&self) -> u64 {
         let letters = u64::from(self.alphabet.len());
@@ -183,6 +192,13 @@ impl Pattern {
     /// The pieces of the pattern; none where it is blank.
     pub fn template(&self) -> Option<Template<'_>> {
         Template::parse(&self.text, &self.tag_field).ok().filter(|_| !self.text.trim().is_empty())
+    }
+}
+
+/// The pattern, fit for a terminal.
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Escaped(self.text.as_bytes()).fmt(f)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the check of a contract says: findings, and proofs.
 
+use echomq_keyspace::Escaped;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -195,6 +196,7 @@ impl fmt::Display for Report {
             writeln!(f, "{finding}")?;
         }
         for Proof { operation, at, keys, tag, slot } in &self.proofs {
+            let keys: Vec<_> = keys.iter().map(|key| Escaped(key.as_bytes()).to_string()).collect();
             write!(f, "line {}: {operation} is co-located: {}", at.line, keys.join(", "))?;
             match (tag, slot) {
                 (Some(_), Some(slot)) => writeln!(f, " share slot {slot}, in every call")?,
@@ -204,6 +206,18 @@ impl fmt::Display for Report {
         }
         let errors = self.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
         let warnings = self.findings.len() - errors;
-        writeln!(f, "{errors} errors, {warnings} warnings, {} operations proven", self.proofs.len())
+        let proven = self.proofs.len();
+        writeln!(
+            f,
+            "{}, {}, {} proven",
+            counted(errors, "error"),
+            counted(warnings, "warning"),
+            counted(proven, "operation")
+        )
     }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
 }

@@ -4,7 +4,7 @@ mod settings;
 
 use crate::contract::{Contract, Family, Field, Key, Mention, Operation, OperationKind, Pattern};
 use crate::error::ContractError;
-use echomq_keyspace::{Alphabet, KeyType, Template};
+use echomq_keyspace::{Alphabet, Escaped, KeyType, Template};
 use settings::{Setting, Settings, Source};
 
 /// The only version of the format.
@@ -137,7 +137,10 @@ fn key(setting: &Setting<'_>, tag_field: &str) -> Read<Key> {
     let key_type = key.need("type", &format!("write what it holds: {types}"))?;
     let word = key_type.text()?;
     let key_type = KeyType::from_word(&word).ok_or_else(|| {
-        key_type.refuse(&format!("`{word}` is no type of a key"), &format!("use one of {types}"))
+        key_type.refuse(
+            &format!("`{}` is no type of a key", Escaped(word.as_bytes())),
+            &format!("use one of {types}"),
+        )
     })?;
     let of_pattern = |setting: &Setting<'_>| pattern(setting, tag_field);
     let legacy = match key.get("legacy") {
@@ -183,7 +186,10 @@ fn operation(setting: &Setting<'_>) -> Read<Operation> {
     let word = kind.text()?;
     let found = OperationKind::ALL.into_iter().find(|kind| kind.word() == word);
     let kind = found.ok_or_else(|| {
-        kind.refuse(&format!("`{word}` is no kind of operation"), &format!("use one of {kinds}"))
+        kind.refuse(
+            &format!("`{}` is no kind of operation", Escaped(word.as_bytes())),
+            &format!("use one of {kinds}"),
+        )
     })?;
     let keys = operation
         .need("keys", "write which keys it touches, such as keys = [\"order.head\", \"order.items\"]")?;

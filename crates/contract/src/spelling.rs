@@ -149,3 +149,82 @@ pub(crate) fn readable(set: &Alphabet) -> Option<u8> {
         [u8::is_ascii_lowercase, u8::is_ascii_alphanumeric, u8::is_ascii_graphic, |_| true];
     ranks.iter().find_map(|is_wanted| set.bytes().find(is_wanted))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Contract;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// A pattern of text, a field `x` of one or two bytes of `ab`, and a field `y` of none to two of `b:`.
+    fn spelling(pattern: &str) -> Spelling {
+        let text = format!(
+            "contract = 1\n[family.f]\ntag = {{ field = \"t\", alphabet = \"a\", length = [1], cardinality = 1 }}\n\
+             keys.k = {{ type = \"set\", pattern = \"{pattern}\" }}\n[family.f.fields]\n\
+             x = {{ alphabet = \"ab\", length = [1, 2] }}\ny = {{ alphabet = \"b:\", length = [0, 2] }}\n"
+        );
+        let contract = Contract::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        let family = &contract.families[0];
+        Spelling::of(family, &family.keys[0].pattern).unwrap()
+    }
+
+    /// Every key that a pattern spells, and in how many ways; the definition.
+    fn keys(pattern: &[&str]) -> BTreeMap<Vec<u8>, usize> {
+        let values = |piece: &str| -> Vec<String> {
+            match piece {
+                "<x>" => ["a", "b", "aa", "ab", "ba", "bb"].map(str::to_owned).to_vec(),
+                "<y>" => ["", "b", ":", "bb", "b:", ":b", "::"].map(str::to_owned).to_vec(),
+                text => vec![text.to_owned()],
+            }
+        };
+        let mut keys = vec![String::new()];
+        for piece in pattern {
+            keys = keys
+                .iter()
+                .flat_map(|key| values(piece).into_iter().map(move |value| format!("{key}{value}")))
+                .collect();
+        }
+        let mut counts = BTreeMap::new();
+        for key in keys {
+            *counts.entry(key.into_bytes()).or_default() += 1;
+        }
+        counts
+    }
+
+    fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
+        prop::collection::vec(prop::sample::select(&["a", "b", ":", "<x>", "<y>"][..]), 1..6)
+    }
+
+    proptest! {
+        #[test]
+        fn two_patterns_meet_where_some_key_is_spelt_by_both(a in pieces(), b in pieces()) {
+            let (left, right) = (keys(&a), keys(&b));
+            let met = spelling(&a.concat()).meet(&spelling(&b.concat()));
+            let shortest = left.keys().filter(|key| right.contains_key(*key)).map(Vec::len).min();
+            prop_assert_eq!(met.as_ref().map(Vec::len), shortest);
+            prop_assert!(met.is_none_or(|key| left.contains_key(&key) && right.contains_key(&key)));
+        }
+
+        #[test]
+        fn a_pattern_is_spelt_twice_where_two_sets_of_values_make_one_key(a in pieces()) {
+            let keys = keys(&a);
+            let twice = spelling(&a.concat()).spelt_twice();
+            let shortest = keys.iter().filter(|(_, ways)| **ways > 1).map(|(key, _)| key.len()).min();
+            prop_assert_eq!(twice.as_ref().map(Vec::len), shortest);
+            prop_assert!(twice.is_none_or(|key| keys[&key] > 1));
+        }
+    }
+
+    #[test]
+    fn fields_of_the_greatest_length_are_walked_to_the_end() {
+        let text = "contract = 1\n[family.f]\ntag = { field = \"t\", alphabet = \"a\", length = [1], cardinality = 1 }\n\
+                    keys.k = { type = \"set\", pattern = \"<m><n>\" }\nkeys.l = { type = \"set\", pattern = \"<n><m>x\" }\n\
+                    [family.f.fields]\nm = { alphabet = \"a-z\", length = [1, 512] }\nn = { alphabet = \"a-w\", length = [500, 512] }\n";
+        let contract = Contract::parse(text).unwrap();
+        let [first, second] = &contract.families[0].keys[..] else { panic!("two keys") };
+        let spelling = |key: &crate::Key| Spelling::of(&contract.families[0], &key.pattern).unwrap();
+        let met = spelling(first).meet(&spelling(second));
+        assert_eq!(met, None);
+    }
+}

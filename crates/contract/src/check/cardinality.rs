@@ -21,8 +21,10 @@ pub(super) fn check(contract: &Contract, family: &Family, findings: &mut Vec<Fin
     let possible = tag.values();
     if family.cardinality > possible {
         let text = format!(
-            "{} values are expected, but {} to {} bytes of {} make only {possible}",
-            family.cardinality, tag.min_bytes, tag.max_bytes, tag.alphabet
+            "{} values are expected, but there can be only {possible}: {} of {}",
+            family.cardinality,
+            tag.length(),
+            tag.alphabet
         );
         let remedy = "allow longer values or more bytes, or correct the cardinality";
         findings.push(finding(Code::ImpossibleCardinality, at(), text, remedy));

@@ -30,13 +30,12 @@ pub(super) fn check(contract: &Contract, findings: &mut Vec<Finding>) {
     let of_before = names(contract, |key| &key.legacy);
     for (i, name) in of_today.iter().enumerate() {
         findings.extend(twice(name));
-        findings.extend(of_today[..i].iter().filter_map(|other| same(name, other)));
+        findings.extend(same(name, &of_today[..i]));
     }
     for (i, name) in of_before.iter().enumerate() {
         findings.extend(fields(name));
-        findings.extend(of_today.iter().filter_map(|other| meets_new(name, other)));
-        let others = of_before[..i].iter().filter(|other| !std::ptr::eq(other.key, name.key));
-        findings.extend(others.filter_map(|other| meets_legacy(name, other)));
+        findings.extend(meets_new(name, &of_today));
+        findings.extend(meets_legacy(name, &of_before[..i]));
     }
 }
 
@@ -52,9 +51,25 @@ fn names<'a>(contract: &'a Contract, patterns: impl Fn(&'a Key) -> &'a [Pattern]
     names
 }
 
-fn same(name: &Name<'_>, other: &Name<'_>) -> Option<Finding> {
-    let witness = name.spelling.meet(&other.spelling)?;
-    let text = format!("`{}` is a key of {} too ({})", Escaped(&witness), other.title(), other.pattern.text);
+/// A key that another name spells too, and who spells it: the first of the others, and the titles of the rest that meet.
+fn clash<'a, 'c>(
+    name: &Name<'_>,
+    others: impl IntoIterator<Item = &'a Name<'c>>,
+) -> Option<(String, &'a Name<'c>, String)>
+where
+    'c: 'a,
+{
+    let mut meeting =
+        others.into_iter().filter_map(|other| Some((name.spelling.meet(&other.spelling)?, other)));
+    let (witness, first) = meeting.next()?;
+    let rest: Vec<_> = meeting.map(|(_, other)| other.title()).collect();
+    let rest = if rest.is_empty() { String::new() } else { format!("; so it is with {}", rest.join(", ")) };
+    Some((Escaped(&witness).to_string(), first, rest))
+}
+
+fn same(name: &Name<'_>, others: &[Name<'_>]) -> Option<Finding> {
+    let (witness, other, rest) = clash(name, others)?;
+    let text = format!("`{witness}` is a key of {} too ({}){rest}", other.title(), other.pattern);
     Some(name.finding(
         Code::AmbiguousNames,
         text,
@@ -72,12 +87,11 @@ fn twice(name: &Name<'_>) -> Option<Finding> {
     ))
 }
 
-fn meets_new(name: &Name<'_>, other: &Name<'_>) -> Option<Finding> {
-    let witness = name.spelling.meet(&other.spelling)?;
+fn meets_new(name: &Name<'_>, others: &[Name<'_>]) -> Option<Finding> {
+    let (witness, other, rest) = clash(name, others)?;
     let text = format!(
-        "`{}`, spelt by the name from before {}, is a key of {} today: to move it away would delete it",
-        Escaped(&witness),
-        name.pattern.text,
+        "`{witness}`, spelt by the name from before {}, is a key of {} today: to move it away would delete it{rest}",
+        name.pattern,
         other.title()
     );
     Some(name.finding(
@@ -87,9 +101,11 @@ fn meets_new(name: &Name<'_>, other: &Name<'_>) -> Option<Finding> {
     ))
 }
 
-fn meets_legacy(name: &Name<'_>, other: &Name<'_>) -> Option<Finding> {
-    let witness = name.spelling.meet(&other.spelling)?;
-    let text = format!("`{}` may come from {} or from {}", Escaped(&witness), other.title(), name.title());
+/// Names from before of one key may meet: whatever is found there belongs to it.
+fn meets_legacy(name: &Name<'_>, others: &[Name<'_>]) -> Option<Finding> {
+    let (witness, other, rest) =
+        clash(name, others.iter().filter(|other| !std::ptr::eq(other.key, name.key)))?;
+    let text = format!("`{witness}` may come from {} or from {}{rest}", other.title(), name.title());
     Some(name.finding(Code::LegacyMeetsLegacy, text, "narrow the fields until each old name is of one key"))
 }
 
@@ -103,10 +119,10 @@ fn fields(name: &Name<'_>) -> Option<Finding> {
         |names: Vec<&String>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
     let text = match (old.difference(&new).collect::<Vec<_>>(), new.difference(&old).collect::<Vec<_>>()) {
         (unknown, _) if !unknown.is_empty() => {
-            format!("the name from before {} has {}, which the key has not", name.pattern.text, list(unknown))
+            format!("the name from before {} has {}, which the key has not", name.pattern, list(unknown))
         }
         (_, missing) if !missing.is_empty() => {
-            format!("the name from before {} is the same for every {}", name.pattern.text, list(missing))
+            format!("the name from before {} is the same for every {}", name.pattern, list(missing))
         }
         _ => return None,
     };

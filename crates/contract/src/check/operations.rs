@@ -4,7 +4,7 @@ use super::tags::shown;
 use super::{at_operation, finding};
 use crate::contract::{Contract, Family, Key, Mention, Operation};
 use crate::finding::{Code, Finding, Proof};
-use echomq_keyspace::{NoTag, Slot, TagText, Template};
+use echomq_keyspace::{Escaped, NoTag, Slot, TagText, Template};
 
 /// A key that an operation names, and the entity of it.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ fn find<'a>(contract: &'a Contract, mention: &'a Mention) -> Result<Named<'a>, S
         ));
     }
     let unknown = |remedy: String| {
-        (Code::UnknownKey, format!("\"{}\" is no key of the contract", text.escape_default()), remedy)
+        (Code::UnknownKey, format!("{:?} is no key of the contract", Escaped(text.as_bytes())), remedy)
     };
     let (title, key_name) = text.rsplit_once('.').ok_or_else(|| unknown("write family.key".to_owned()))?;
     let (family_name, entity) = match title.split_once('{') {
@@ -103,7 +103,7 @@ impl Hashed<'_> {
     fn shown(self) -> String {
         match self {
             Hashed::Entity(tag, entity) => shown(tag, entity),
-            Hashed::Constant(text) => format!("{{{text}}}"),
+            Hashed::Constant(text) => format!("{{{}}}", Escaped(text.as_bytes())),
         }
     }
 }

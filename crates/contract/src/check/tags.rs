@@ -3,7 +3,7 @@
 use super::{at_key, finding};
 use crate::contract::{Family, Key};
 use crate::finding::{Code, Finding};
-use echomq_keyspace::{NoTag, Segment, Slot, TagText, Template};
+use echomq_keyspace::{Escaped, NoTag, Segment, Slot, TagText, Template};
 
 pub(super) fn check(family: &Family, findings: &mut Vec<Finding>) {
     let mut first: Option<(&Key, TagText<'_>)> = None;
@@ -54,10 +54,11 @@ fn no_tag(family: &Family, template: &Template<'_>, fault: NoTag<'_>) -> Said {
         NoTag::Constant(text) => (
             Code::ConstantTag,
             format!(
-                "co-located, but every entity shares slot {}: the braces hold the fixed text \"{text}\"",
-                Slot::of(text.as_bytes())
+                "co-located, but every entity shares slot {}: the braces hold the fixed text {:?}",
+                Slot::of(text.as_bytes()),
+                Escaped(text.as_bytes())
             ),
-            format!("put the braces around the field: {}", moved_braces(template, tag)),
+            format!("put the braces around the field: {}", Escaped(moved_braces(template, tag).as_bytes())),
         ),
         NoTag::OtherField(name) => (
             Code::WrongField,
@@ -96,7 +97,7 @@ fn mixed(family: &Family, tag: TagText<'_>, other: &Key, others: TagText<'_>) ->
 
 /// A tag as a pattern shows it: `{<order>}`.
 pub(super) fn shown(tag: TagText<'_>, field: &str) -> String {
-    format!("{{{}<{field}>{}}}", tag.before, tag.after)
+    format!("{{{}<{field}>{}}}", Escaped(tag.before.as_bytes()), Escaped(tag.after.as_bytes()))
 }
 
 /// A field before the tag whose value could begin it.
