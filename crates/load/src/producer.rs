@@ -18,18 +18,19 @@ const PAUSE: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 ///
-/// What the last try said. Jobs of an error with [`Error::unknown_ids`] may or may not be in.
+/// What the last try said; once an answer got lost, the error with [`Error::unknown_ids`], whose jobs may or may not be
+/// in, whatever came after it.
 pub async fn enqueue_surely(
     queue: &Queue,
     mut jobs: Vec<JobSpec>,
     patience: Duration,
 ) -> Result<Vec<Enqueued>, Error> {
     let until = Instant::now() + patience;
-    let mut asked_before = false;
+    let mut lost_answer: Option<Error> = None;
     loop {
         let error = match queue.enqueue_many(jobs.clone()).await {
             Ok(mut results) => {
-                if asked_before {
+                if lost_answer.is_some() {
                     results.iter_mut().for_each(count_as_added);
                 }
                 return Ok(results);
@@ -38,13 +39,13 @@ pub async fn enqueue_surely(
         };
         let ids = error.unknown_ids();
         let in_one_call = ids.is_empty() || ids.len() == jobs.len();
-        let may_help = error.is_unknown() || error.is_slot_moving();
+        let may_help = error.is_unknown() || error.is_not_now();
         if !may_help || !in_one_call || Instant::now() + PAUSE >= until {
-            return Err(error);
+            return Err(lost_answer.unwrap_or(error));
         }
         if !ids.is_empty() {
-            asked_before = true;
             jobs = jobs.into_iter().zip(ids).map(|(job, id)| job.id(id.clone())).collect();
+            lost_answer = Some(error);
         }
         tokio::time::sleep(PAUSE).await;
     }

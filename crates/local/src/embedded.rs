@@ -81,7 +81,7 @@ impl Embedded {
         Folder::of(dir).hold()
     }
 
-    /// Where clients find it: `redis://127.0.0.1:<port>`. The port is another one after each start.
+    /// Where clients find it: `redis://127.0.0.1:<port>`. The port is the one before where it is free.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
@@ -212,7 +212,8 @@ impl Folder {
     }
 
     fn start_once(&self, engine: &Engine, running: File) -> Result<Joined, Error> {
-        let ports = self.io("find a free port", Ports::choose())?;
+        let before = read_number(&self.dir.join(PORT));
+        let ports = self.io("find a free port", Ports::choose_again(before))?;
         self.io(
             "write the configuration",
             fs::write(self.dir.join(conf::FILE), configuration(&ports).text()),
@@ -370,7 +371,7 @@ fn configuration(ports: &Ports) -> Conf {
         .set("pidfile", PID)
         .set("save", "")
         .set("appendonly", "yes")
-        .set("appendfsync", "everysec");
+        .set("appendfsync", "always");
     conf
 }
 

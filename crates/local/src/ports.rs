@@ -25,7 +25,15 @@ pub(crate) struct Ports {
 impl Ports {
     /// Two ports that are free at this moment. Another process may still be quicker; the caller then asks again.
     pub(crate) fn choose() -> io::Result<Ports> {
-        let client = take()?;
+        Ports::choose_again(None)
+    }
+
+    /// The same, with `before` for clients where it is free, so that they find a server again that was started anew.
+    pub(crate) fn choose_again(before: Option<u16>) -> io::Result<Ports> {
+        let client = match before.filter(|&port| take_this(port)) {
+            Some(port) => port,
+            None => take()?,
+        };
         match take() {
             Ok(bus) => Ok(Ports { client, bus }),
             Err(error) => {
@@ -41,6 +49,11 @@ impl Drop for Ports {
         give_back(self.client);
         give_back(self.bus);
     }
+}
+
+fn take_this(port: u16) -> bool {
+    let mut taken = TAKEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    !taken.contains(&port) && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() && taken.insert(port)
 }
 
 fn take() -> io::Result<u16> {

@@ -27,6 +27,11 @@ enum Kind {
         bytes: usize,
         limit: usize,
     },
+    TooLong {
+        what: &'static str,
+        bytes: usize,
+        limit: usize,
+    },
     Duration {
         what: &'static str,
         given: String,
@@ -62,6 +67,10 @@ impl Error {
         Error::new(Kind::TooLarge { bytes, limit })
     }
 
+    pub(crate) fn too_long(what: &'static str, bytes: usize, limit: usize) -> Error {
+        Error::new(Kind::TooLong { what, bytes, limit })
+    }
+
     pub(crate) fn duration(what: &'static str, given: impl fmt::Display, rule: &'static str) -> Error {
         Error::new(Kind::Duration { what, given: given.to_string(), rule })
     }
@@ -77,6 +86,11 @@ impl Error {
     /// The slot of the queue was being moved until the deadline; nothing was written.
     pub fn is_slot_moving(&self) -> bool {
         matches!(&*self.0, Kind::Cluster(error) if error.is_slot_moving())
+    }
+
+    /// The server could not be reached or did not serve until the deadline; nothing was written, and trying later may help.
+    pub fn is_not_now(&self) -> bool {
+        matches!(&*self.0, Kind::Cluster(error) if error.is_deadline() || error.is_unreachable())
     }
 
     /// The answer never came: the call may or may not have happened.
@@ -129,6 +143,12 @@ impl fmt::Display for Error {
                 f,
                 "the payload has {bytes} bytes, the limit is {limit}; nothing was sent. Store it elsewhere and enqueue a reference, or raise the limit"
             ),
+            Kind::TooLong { what, bytes, limit } => {
+                write!(
+                    f,
+                    "{what} has {bytes} bytes, the limit is {limit}; nothing was sent. Put what is long into the payload"
+                )
+            }
             Kind::Duration { what, given, rule } => write!(f, "{what} of {given} is refused: {rule}"),
             Kind::Unknown { ids, cause } => {
                 write!(f, "{} job(s) may or may not have been added, first id {}: {cause}", ids.len(), ids[0])

@@ -49,7 +49,7 @@ pub use error::Error;
 pub use inspect::{Counts, JobView, State};
 pub use policy::Backoff;
 pub use queue::{EchoMq, PAYLOAD_MAX_BYTES, Queue};
-pub use spec::{DUE_MAX_MS, Enqueued, JobSpec};
+pub use spec::{DUE_MAX_MS, Enqueued, JobSpec, NAME_MAX_BYTES};
 pub use tries::Tries;
 pub use worker::{Job, LEASE_MAX, LEASE_MIN, Report, Worker, WorkerBuilder};
 

@@ -16,8 +16,8 @@ use crate::store::{Added, Body, LAYOUT, MOST_IDS, Opened, Row, Store};
 const CHUNK_BYTES: usize = 1024 * 1024;
 /// The kind of a minted id where the queue has fixed none.
 const KIND: &str = "JOB";
-/// How often a chunk is sent again after some of its ids were found taken.
-const ROUNDS: usize = 4;
+/// How often a chunk is sent again whole after some of its ids were found taken.
+const ROUNDS: usize = 2;
 
 /// What a process knows of a queue after it has opened it: its number, the server's time, the fixed kind.
 #[derive(Debug)]
@@ -41,7 +41,10 @@ impl Producer {
         let wanted = wanted.as_ref().map_or("", Kind::as_str);
         match store.open(wanted).await? {
             Opened::Open { producer, kind, now_ms } => Ok(Producer {
-                ids: Mutex::new(IdSource::new((producer % 1024) as u16)),
+                // The slot is mixed in so that producers of different queues seldom share a number.
+                ids: Mutex::new(IdSource::new(
+                    ((producer + u64::from(store.keys.slot().get())) % 1024) as u16,
+                )),
                 server_ms: now_ms,
                 at: Instant::now(),
                 fixed: kind.is_some(),
@@ -114,15 +117,23 @@ impl Producer {
         Ok(parcels)
     }
 
+    /// Adds a chunk whole where it can. Where others keep taking ids of it meanwhile, it is halved: a single job is
+    /// added or refused for its own sake, so that none is called a duplicate for another's.
     async fn send(
         &self,
         store: &Store,
-        mut chunk: Vec<Parcel>,
+        chunk: Vec<Parcel>,
         results: &mut [Option<Enqueued>],
     ) -> Result<(), Error> {
-        for _ in 0..ROUNDS {
+        let mut open = vec![(chunk, 0)];
+        while let Some((mut chunk, round)) = open.pop() {
+            if round >= ROUNDS && chunk.len() > 1 {
+                let rest = chunk.split_off(chunk.len() / 2);
+                open.extend([(rest, round), (chunk, round)]);
+                continue;
+            }
             if chunk.is_empty() {
-                return Ok(());
+                continue;
             }
             let rows: Vec<Row> = chunk.iter().map(|parcel| parcel.row.clone()).collect();
             let added = match store.enqueue(&rows).await {
@@ -131,12 +142,15 @@ impl Producer {
                 Err(error) => return Err(error.into()),
             };
             match added {
-                Added::All => return settle(chunk, results, Enqueued::Added),
-                Added::Full => return settle(chunk, results, Enqueued::Full),
-                Added::Taken => chunk = self.sort_out(store, chunk, results).await?,
+                Added::All => settle(chunk, results, Enqueued::Added),
+                Added::Full => settle(chunk, results, Enqueued::Full),
+                Added::Taken if chunk.len() == 1 && !chunk[0].minted => {
+                    settle(chunk, results, Enqueued::Duplicate)
+                }
+                Added::Taken => open.push((self.sort_out(store, chunk, results).await?, round + 1)),
             }
         }
-        settle(chunk, results, Enqueued::Duplicate)
+        Ok(())
     }
 
     /// Some id of the chunk is taken. Those are duplicates, but for minted ones, which get another id: more
@@ -164,15 +178,10 @@ impl Producer {
     }
 }
 
-fn settle(
-    chunk: Vec<Parcel>,
-    results: &mut [Option<Enqueued>],
-    how: fn(JobId) -> Enqueued,
-) -> Result<(), Error> {
+fn settle(chunk: Vec<Parcel>, results: &mut [Option<Enqueued>], how: fn(JobId) -> Enqueued) {
     for parcel in chunk {
         results[parcel.place] = Some(how(parcel.row.id));
     }
-    Ok(())
 }
 
 /// The answer to an enqueue never came. Where all rows stand just as they were sent, it happened; where they

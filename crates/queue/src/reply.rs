@@ -38,6 +38,11 @@ impl Reply {
         text.ok_or_else(|| self.unexpected())
     }
 
+    /// A reply that is ids and nothing else.
+    pub(crate) fn whole_ids(&self) -> Result<Vec<JobId>, Error> {
+        self.ids(Some(&self.whole))
+    }
+
     pub(crate) fn ids(&self, value: Option<&Value>) -> Result<Vec<JobId>, Error> {
         let Some(Value::Array(items)) = value else { return Err(self.unexpected()) };
         let ids = items.iter().map(|item| JobId::parse(bytes(item)?).ok());

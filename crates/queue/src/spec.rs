@@ -12,6 +12,9 @@ use crate::store::Due;
 /// The latest time a job may be due, in ms since 1970: above 2^53 a sorted set's score is not exact.
 pub const DUE_MAX_MS: u64 = (1 << 53) - 1;
 
+/// The longest name of a job, in bytes.
+pub const NAME_MAX_BYTES: usize = 256;
+
 /// A job as it is asked for.
 ///
 /// ```
@@ -88,6 +91,9 @@ impl JobSpec {
     pub(crate) fn check(&self, payload_max_bytes: usize, now_ms: u64) -> Result<(), Error> {
         if self.payload.len() > payload_max_bytes {
             return Err(Error::too_large(self.payload.len(), payload_max_bytes));
+        }
+        if self.name.len() > NAME_MAX_BYTES {
+            return Err(Error::too_long("the name of a job", self.name.len(), NAME_MAX_BYTES));
         }
         let rule = "a job can not be due after the year 287396, since a later time is not stored exactly";
         match self.due {

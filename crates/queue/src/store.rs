@@ -51,6 +51,14 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
+    /// Reads what [`Lease::entry`] wrote, but for the number of jobs.
+    fn read(entry: &[u8]) -> Option<Lease> {
+        let mut fields = std::str::from_utf8(entry).ok()?.splitn(3, ':');
+        let token = fields.next()?.parse().ok()?;
+        let lease_ms = fields.next()?.parse().ok()?;
+        Some(Lease { token, lease_ms, owner: fields.next()?.to_owned(), jobs: 0 })
+    }
+
     /// Its member of the set `leases`.
     pub(crate) fn entry(&self) -> String {
         format!("{}:{}:{}", self.token, self.lease_ms, self.owner)
@@ -371,6 +379,26 @@ impl Store {
             call = call.arg(id.as_bytes());
         }
         self.settle("release", call).await
+    }
+
+    /// The claims that this owner holds by the server's word, with their jobs. Claims of the last moments stand at the
+    /// end of the leases, so a bounded look there is enough.
+    pub(crate) async fn claims_of(&self, owner: &str) -> Result<Vec<(Lease, Vec<JobId>)>, Error> {
+        let look = Command::new("ZRANGE").key(self.keys.leases()).arg(0).arg(MOST_IDS - 1).arg("REV");
+        let entries = self.client.call(look, Repeat::Idempotent).await?;
+        let Value::Array(entries) = &entries else { return Err(Error::reply("ZRANGE", &entries)) };
+        let mut claims = Vec::new();
+        for mut lease in
+            entries.iter().filter_map(bytes).filter_map(Lease::read).filter(|lease| lease.owner == owner)
+        {
+            let jobs = Command::new("ZRANGE").key(self.keys.active()).arg(lease.token).arg(lease.token);
+            let jobs = jobs.arg("BYSCORE").arg("LIMIT").arg(0).arg(MOST_IDS);
+            let jobs = Reply::new("ZRANGE", self.client.call(jobs, Repeat::Idempotent).await?);
+            let ids = jobs.whole_ids()?;
+            lease.jobs = ids.len();
+            claims.push((lease, ids));
+        }
+        Ok(claims)
     }
 
     /// Lets the leases begin anew; returns those that hold nothing any more.

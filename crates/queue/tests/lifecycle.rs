@@ -115,3 +115,44 @@ async fn a_second_job_under_an_id_is_refused_and_changes_nothing() {
     assert_eq!(queue.job(&id).await.unwrap().unwrap().envelope.unwrap().payload, b"first");
     assert_eq!(queue.counts().await.unwrap().pending, 20);
 }
+
+/// Somebody else adds the same ids, one by one, while they are added in one call.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_that_nobody_else_has_is_never_called_a_duplicate() {
+    let (cluster, queue) = queue("contended").await;
+    let id = |n: u32| JobId::parse(format!("shared-{n}")).unwrap();
+    let mut rivals = Vec::new();
+    for share in 0..4 {
+        let rival = EchoMq::connect(&cluster.url()).await.unwrap().queue(queue.name().as_str()).unwrap();
+        rivals.push(tokio::spawn(async move {
+            for n in share * 100..share * 100 + 100 {
+                rival.enqueue(JobSpec::new("x").id(id(n))).await.unwrap();
+            }
+        }));
+    }
+    until("the rivals are at it", async || queue.counts().await.unwrap().pending > 3).await;
+    let mut jobs: Vec<JobSpec> = (0..400).rev().map(|n| JobSpec::new("x").id(id(n))).collect();
+    jobs.push(JobSpec::new("x").id(JobId::parse("mine-alone").unwrap()));
+    jobs.push(JobSpec::new("minted"));
+    let results = queue.enqueue_many(jobs).await.unwrap();
+    assert!(results[400].is_added() && results[401].is_added(), "{:?}", &results[400..]);
+    for rival in rivals {
+        rival.await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn options_beyond_all_measure_are_cut_and_the_worker_works() {
+    let (_cluster, queue) = queue("no-poll").await;
+    let worker = queue
+        .worker(|_| async { Ok::<(), String>(()) })
+        .poll(Duration::MAX)
+        .concurrency(usize::MAX)
+        .start()
+        .await
+        .unwrap();
+    until("it is idle", async || queue.counts().await.unwrap().layout.is_some()).await;
+    queue.enqueue(JobSpec::new("x")).await.unwrap();
+    until("it is done", async || queue.counts().await.unwrap().done == 1).await;
+    worker.stop(Duration::from_secs(1)).await;
+}

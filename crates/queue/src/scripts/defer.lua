@@ -37,6 +37,6 @@ end
 -- act
 redis.call('ZADD', KEYS[1], unpack(members))
 if sooner then
-  redis.call('SPUBLISH', ARGV[2], '')
+  redis.pcall('SPUBLISH', ARGV[2], '')
 end
 return 'added'

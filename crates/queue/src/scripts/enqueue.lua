@@ -55,5 +55,5 @@ if #ready > 0 then
 end
 if #later > 0 then redis.call('ZADD', KEYS[2], unpack(later)) end
 if not wake and waiting == 0 then wake = ready[2] end
-if wake then redis.call('SPUBLISH', ARGV[3], wake) end
+if wake then redis.pcall('SPUBLISH', ARGV[3], wake) end
 return 'added'

@@ -32,6 +32,6 @@ for i = 1, count do
 end
 redis.call('ZADD', KEYS[1], unpack(members))
 if waiting == 0 then
-  redis.call('SPUBLISH', ARGV[2], ARGV[3])
+  redis.pcall('SPUBLISH', ARGV[2], ARGV[3])
 end
 return 'added'

@@ -40,6 +40,6 @@ redis.call('ZREMRANGEBYRANK', KEYS[1], 0, count - 1)
 redis.call('ZADD', KEYS[2], unpack(members))
 redis.call('HINCRBY', KEYS[3], 'seq', count)
 if waiting == 0 then
-  redis.call('SPUBLISH', ARGV[3], '')
+  redis.pcall('SPUBLISH', ARGV[3], '')
 end
 return {'promoted', count, wait}

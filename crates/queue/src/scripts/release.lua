@@ -41,5 +41,5 @@ redis.call('ZADD', KEYS[3], unpack(back))
 if held == #gone then
   redis.call('ZREM', KEYS[2], ARGV[2])
 end
-redis.call('SPUBLISH', ARGV[3], '')
+redis.pcall('SPUBLISH', ARGV[3], '')
 return #lost == 0 and {'settled'} or {'lost', lost}

@@ -17,5 +17,5 @@ end
 
 -- act
 redis.call('HDEL', KEYS[1], 'paused')
-redis.call('SPUBLISH', channel, '')
+redis.pcall('SPUBLISH', channel, '')
 return 'resumed'

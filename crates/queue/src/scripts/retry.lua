@@ -54,5 +54,5 @@ redis.call('ZADD', KEYS[5], unpack(due))
 redis.call('HSET', KEYS[4], unpack(marks))
 redis.call('HINCRBY', KEYS[3], 'retried', #gone)
 if held == #gone then redis.call('ZREM', KEYS[2], ARGV[2]) end
-if first < tonumber(head or 2 ^ 53) then redis.call('SPUBLISH', ARGV[4], '') end
+if first < tonumber(head or 2 ^ 53) then redis.pcall('SPUBLISH', ARGV[4], '') end
 return #lost == 0 and {'settled'} or {'lost', lost}

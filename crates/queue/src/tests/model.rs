@@ -177,7 +177,7 @@ impl Model {
     fn reclaim(&mut self, now_ms: u64, most: usize, lost_limit: u32, lease_ms: u64) -> Reclaimed {
         let since = now_ms.saturating_sub(self.state.number("swept"));
         let (mut gap, mut until) = (self.state.number("gap"), self.state.number("until"));
-        if 2 * since > lease_ms {
+        if 4 * since > lease_ms {
             (gap, until) = (since, now_ms);
         }
         if until > now_ms {
@@ -188,11 +188,12 @@ impl Model {
         }
         let (mut back, mut dead, mut extended) = (0, 0, 0);
         let ended = ranked(&self.state.leases).into_iter().take_while(|(_, end)| *end <= now_ms as f64);
-        let ended: Vec<(Lease, u64)> =
-            ended.take(most).map(|(member, end)| (read_entry(member), end as u64)).collect();
+        let ended: Vec<(Lease, f64)> =
+            ended.take(most).map(|(member, end)| (read_entry(member), end)).collect();
         for (lease, end) in ended {
-            if end < until + lease.lease_ms && 2 * gap > lease.lease_ms {
-                self.state.leases.insert(entry(&lease), (now_ms + lease.lease_ms) as f64);
+            let was_heard_since = end >= (until + lease.lease_ms) as f64;
+            if !was_heard_since && 2 * gap > lease.lease_ms && end.fract() == 0.0 {
+                self.state.leases.insert(entry(&lease), (now_ms + lease.lease_ms) as f64 + 0.5);
                 extended += 1;
                 continue;
             }

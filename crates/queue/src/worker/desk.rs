@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use echomq_keyspace::JobId;
 use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Options, Report};
@@ -55,6 +56,8 @@ pub(crate) struct Desk {
     /// Claims that hold jobs of ours, with how many are not settled yet.
     held: Mutex<HashMap<Lease, usize>>,
     outcomes: Mutex<Option<mpsc::UnboundedSender<Settlement>>>,
+    /// When the answer to a claim last got lost: the server may have carried it out.
+    unanswered: Mutex<Option<Instant>>,
     tally: Tally,
 }
 
@@ -70,6 +73,7 @@ impl Desk {
             due: Notify::new(),
             held: Mutex::default(),
             outcomes: Mutex::new(Some(outcomes)),
+            unanswered: Mutex::default(),
             tally: Tally::default(),
         }
     }
@@ -111,6 +115,18 @@ impl Desk {
         }
     }
 
+    /// The answer to a claim got lost.
+    pub(crate) fn miss_claim(&self) {
+        *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether the server may hold a claim for us that we do not know of. A request may reach it late, and what it
+    /// gave then runs out a lease later.
+    pub(crate) fn misses_claims(&self) -> bool {
+        let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        unanswered.is_some_and(|since| since.elapsed() < 3 * self.options.lease)
+    }
+
     pub(crate) fn lose(&self, lease: &Lease) {
         self.held().remove(lease);
     }
@@ -118,6 +134,11 @@ impl Desk {
     /// How many jobs of a claim are not settled yet; 0 when the lease is lost.
     pub(crate) fn open(&self, lease: &Lease) -> usize {
         self.held().get(lease).copied().unwrap_or(0)
+    }
+
+    /// Whether the claim of this token is ours by our own word.
+    pub(crate) fn knows(&self, token: u64) -> bool {
+        self.held().keys().any(|lease| lease.token == token)
     }
 
     pub(crate) fn leases(&self) -> Vec<Lease> {

@@ -7,7 +7,7 @@ use echomq_keyspace::JobId;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::desk::{Desk, Settle, Settlement};
-use super::{BATCH, Handler, Job, Outcome, job};
+use super::{BATCH, Handler, Job, Outcome, job, reason};
 use crate::envelope::Envelope;
 use crate::policy::{Backoff, Next, after_failure};
 use crate::store::{Body, Claimed, Class, Lease};
@@ -20,7 +20,15 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 
 pub(super) async fn run(desk: Arc<Desk>, handler: Handler) {
     let mut failing = Failing::default();
-    while let Some(seats) = free_seats(&desk).await {
+    let mut ghosts = Ghosts::default();
+    loop {
+        // No claim is under way here, so what the server holds for us and we do not know of is a ghost.
+        ghosts.hand_back(&desk).await;
+        let seats = match tokio::time::timeout(ghosts.patience(&desk), free_seats(&desk)).await {
+            Ok(Some(seats)) => seats,
+            Ok(None) => return,
+            Err(_) => continue,
+        };
         let owner = &desk.options.owner;
         match desk.store().claim(seats.len(), desk.lease_ms(), owner).await {
             Ok(Claimed::Jobs { lease, jobs }) => {
@@ -35,6 +43,9 @@ pub(super) async fn run(desk: Arc<Desk>, handler: Handler) {
             }
             Err(error) => {
                 drop(seats);
+                if error.is_unknown() {
+                    desk.miss_claim();
+                }
                 failing.pause(&desk, &error).await;
             }
         }
@@ -161,8 +172,51 @@ fn panic_text(error: tokio::task::JoinError) -> String {
 
 fn failed(attempts: u32, backoff: Backoff, tries: &Tries, error: String) -> Settle {
     match after_failure(attempts, backoff, tries, fastrand::f64()) {
-        Next::Retry { delay_ms } => Settle::Retry { delay_ms, error },
-        Next::Bury => Settle::Bury { class: Class::Failed, reason: error },
+        Next::Retry { delay_ms } => Settle::Retry { delay_ms, error: reason(error) },
+        Next::Bury => Settle::Bury { class: Class::Failed, reason: reason(error) },
+    }
+}
+
+/// Claims that the server carried out though their answers got lost. Their jobs were not run, so they go back, and no
+/// lost lease is counted. A request may reach the server late, so they are looked for more than once.
+#[derive(Default)]
+struct Ghosts {
+    looked: Option<tokio::time::Instant>,
+}
+
+impl Ghosts {
+    async fn hand_back(&mut self, desk: &Desk) {
+        let pause = desk.options.lease / 10;
+        if !desk.misses_claims() || self.looked.is_some_and(|looked| looked.elapsed() < pause) {
+            return;
+        }
+        self.looked = Some(tokio::time::Instant::now());
+        let claims = match desk.store().claims_of(&desk.options.owner).await {
+            Ok(claims) => claims,
+            Err(error) => {
+                return tracing::debug!(%error, queue = %desk.queue.name(), "own claims could not be looked up");
+            }
+        };
+        for (lease, ids) in claims {
+            if ids.is_empty() || desk.knows(lease.token) {
+                continue;
+            }
+            match desk.store().release(&lease, &ids).await {
+                Ok(_) => tracing::debug!(
+                    token = lease.token,
+                    jobs = ids.len(),
+                    "handed back a claim whose answer got lost"
+                ),
+                Err(error) => {
+                    tracing::debug!(%error, "a claim whose answer got lost could not be handed back")
+                }
+            }
+        }
+    }
+
+    /// How long to wait for a free seat before looking again.
+    fn patience(&self, desk: &Desk) -> Duration {
+        if desk.misses_claims() { desk.options.lease / 3 } else { super::LEASE_MAX }
     }
 }
 

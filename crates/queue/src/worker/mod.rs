@@ -31,6 +31,12 @@ pub const LEASE_MIN: Duration = Duration::from_millis(100);
 pub const LEASE_MAX: Duration = Duration::from_secs(24 * 3600);
 /// The most jobs that one claim call takes.
 const BATCH: usize = 200;
+/// The most handlers of one worker.
+const CONCURRENCY_MAX: usize = 1_000_000;
+/// What is kept of an error's text, in bytes: its end tells most.
+const REASON_MAX_BYTES: usize = 2_000;
+/// The longest name of a worker, in bytes, before what makes it unique.
+const OWNER_MAX_BYTES: usize = 120;
 
 /// A job in the hands of a handler.
 #[derive(Clone, Debug)]
@@ -100,7 +106,7 @@ impl Queue {
             let run = handler(job);
             Box::pin(async move { run.await.map_err(|error| error.to_string()) })
         });
-        let owner = format!("{}-{:08x}", std::process::id(), fastrand::u32(..));
+        let owner = unique(&std::process::id().to_string());
         let options = Options {
             concurrency: 10,
             lease: Duration::from_secs(30),
@@ -113,10 +119,10 @@ impl Queue {
 }
 
 impl WorkerBuilder {
-    /// How many handlers run side by side; 10 when not said.
+    /// How many handlers run side by side; 10 when not said, a million at most.
     #[must_use]
     pub fn concurrency(mut self, handlers: usize) -> WorkerBuilder {
-        self.options.concurrency = handlers.max(1);
+        self.options.concurrency = handlers.clamp(1, CONCURRENCY_MAX);
         self
     }
 
@@ -128,10 +134,10 @@ impl WorkerBuilder {
         self
     }
 
-    /// How often an idle worker looks by itself, should a wake-up have been lost. 5 s when not said.
+    /// How often an idle worker looks by itself, should a wake-up have been lost. 5 s when not said, from 10 ms to a day.
     #[must_use]
     pub fn poll(mut self, poll: Duration) -> WorkerBuilder {
-        self.options.poll = poll.max(Duration::from_millis(10));
+        self.options.poll = poll.clamp(Duration::from_millis(10), LEASE_MAX);
         self
     }
 
@@ -142,10 +148,10 @@ impl WorkerBuilder {
         self
     }
 
-    /// The name by which people see who holds a job.
+    /// The name by which people see who holds a job, up to 120 bytes; a few letters are added that make it unique.
     #[must_use]
     pub fn owner(mut self, owner: impl Into<String>) -> WorkerBuilder {
-        self.options.owner = owner.into();
+        self.options.owner = unique(&owner.into());
         self
     }
 
@@ -155,6 +161,10 @@ impl WorkerBuilder {
         if lease < LEASE_MIN || lease > LEASE_MAX || !lease.subsec_nanos().is_multiple_of(1_000_000) {
             let rule = "a lease is a whole number of milliseconds from 100 ms to a day";
             return Err(Error::duration("a lease", format!("{lease:?}"), rule));
+        }
+        let owner = self.options.owner.len();
+        if owner > OWNER_MAX_BYTES + UNIQUE_BYTES {
+            return Err(Error::too_long("the name of a worker", owner - UNIQUE_BYTES, OWNER_MAX_BYTES));
         }
         self.queue.producer().await?;
         let (outcomes, gathered) = mpsc::unbounded_channel();
@@ -230,6 +240,24 @@ impl Drop for Worker {
         self.tasks.iter().for_each(JoinHandle::abort);
         self.settling.abort();
     }
+}
+
+/// How much [`unique`] adds.
+const UNIQUE_BYTES: usize = 9;
+
+/// A name that no other worker has: by it a worker finds claims of its own whose answers never came.
+fn unique(name: &str) -> String {
+    format!("{name}-{:08x}", fastrand::u32(..))
+}
+
+/// The end of an error's text, cut at a letter's border.
+fn reason(mut text: String) -> String {
+    if text.len() > REASON_MAX_BYTES {
+        let cut = text.len() - REASON_MAX_BYTES;
+        let cut = (cut..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+        text.replace_range(..cut, "… ");
+    }
+    text
 }
 
 fn job(queue: &QueueName, id: JobId, tries: Tries, token: u64, envelope: Envelope) -> Job {

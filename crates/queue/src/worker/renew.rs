@@ -14,7 +14,8 @@ pub(super) async fn run(desk: Arc<Desk>) {
         tokio::time::sleep(pause.mul_f64(0.9 + 0.2 * fastrand::f64())).await;
         for leases in desk.leases().chunks(MOST) {
             match desk.store().extend(leases, desk.lease_ms()).await {
-                Ok(lost) => lost.iter().for_each(|lease| {
+                // What was settled while the call was under way is not lost.
+                Ok(lost) => lost.iter().filter(|lease| desk.open(lease) > 0).for_each(|lease| {
                     tracing::warn!(token = lease.token, queue = %desk.queue.name(), "lease lost");
                     desk.lose(lease);
                 }),

@@ -92,3 +92,48 @@ async fn one_step_reclaims_as_many_small_claims_as_it_may_jobs() {
     assert_eq!(reclaim(STEP, 3).on(&stage.store).await, "reclaimed 100, dead 0");
     stage.clear().await;
 }
+
+/// A worker with a short lease sweeps too. After an outage a living worker with a long one renews only within a
+/// third of its own lease: until one lease of *its* length has passed nothing of it may be reclaimed.
+#[tokio::test]
+async fn a_sweeper_with_a_short_lease_does_not_cut_the_grace_of_a_long_one() {
+    let stage = Stage::new("mixed-long").await;
+    assert_eq!(Call::Enqueue(vec![row("a", Due::Now, "x")]).on(&stage.store).await, "added");
+    assert!(claim(1).on(&stage.store).await.starts_with("claimed"));
+    stage.advance(31_000);
+    for _ in 0..20 {
+        stage.store.reclaim(STEP, 3, 100).await.unwrap();
+        stage.advance(17);
+    }
+    assert_eq!(stage.state().await.number("lost"), 0, "reclaimed 340 ms after an outage of 31 s");
+}
+
+/// The other way round: what is no gap for a long lease is one for a short lease.
+#[tokio::test]
+async fn a_sweeper_with_a_long_lease_grants_grace_to_a_short_one() {
+    let stage = Stage::new("mixed-short").await;
+    assert_eq!(Call::Enqueue(vec![row("a", Due::Now, "x")]).on(&stage.store).await, "added");
+    // Grace is over and a sweep has just been when the job is claimed for 200 ms and the outage begins.
+    stage.store.reclaim(STEP, 3, 1_500).await.unwrap();
+    for _ in 0..8 {
+        stage.advance(250);
+        stage.store.reclaim(STEP, 3, 1_500).await.unwrap();
+    }
+    stage.store.claim(1, 200, "short").await.unwrap();
+    stage.advance(600);
+    stage.store.reclaim(STEP, 3, 1_500).await.unwrap();
+    assert_eq!(stage.state().await.number("lost"), 0, "reclaimed at once after an outage of 600 ms");
+}
+
+/// Two round trips of 20 ms to each sweep are over half of the shortest lease: every sweep sees a gap.
+#[tokio::test]
+async fn a_far_sweeper_with_a_short_lease_reclaims_in_the_end() {
+    let stage = Stage::new("far").await;
+    assert_eq!(Call::Enqueue(vec![row("a", Due::Now, "x")]).on(&stage.store).await, "added");
+    stage.store.claim(1, 100, "dead").await.unwrap();
+    for _ in 0..1_000 {
+        stage.advance(57);
+        stage.store.reclaim(STEP, 3, 100).await.unwrap();
+    }
+    assert_eq!(stage.state().await.number("lost"), 1, "held by a dead worker after 57 s of sweeps");
+}

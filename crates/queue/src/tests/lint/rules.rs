@@ -23,7 +23,7 @@ const WRITES: [&str; 12] = [
     "ZREMRANGEBYSCORE",
 ];
 /// Decoding a payload, hiding an error, printing a token in exponents.
-const NEVER: [&str; 7] = ["cjson", "cmsgpack", "struct.", "pcall", "error_reply", "error(", "tostring"];
+const NEVER: [&str; 6] = ["cjson", "cmsgpack", "struct.", "error_reply", "error(", "tostring"];
 const KINDS: [(&str, &str); 9] = [
     ("pending", "zset"),
     ("active", "zset"),
@@ -118,12 +118,14 @@ fn unused(word: &str, slots: &[Slot], code: &str) -> Vec<String> {
     faults
 }
 
-/// The commands that a part calls; what is no plain `redis.call('NAME'` shows as it stands.
+/// The commands that a part calls; what is no plain `redis.call('NAME'` shows as it stands. Only a message may fail
+/// alone, by `redis.pcall`: it is a hint, and who may not publish may add jobs all the same.
 fn commands(text: &str) -> Vec<&str> {
     text.split("redis.")
         .skip(1)
         .map(|rest| {
-            let name = rest.strip_prefix("call('").and_then(|rest| rest.split('\'').next());
+            let hint = rest.strip_prefix("pcall('").filter(|rest| rest.starts_with("SPUBLISH'"));
+            let name = rest.strip_prefix("call('").or(hint).and_then(|rest| rest.split('\'').next());
             name.unwrap_or_else(|| rest.lines().next().unwrap_or_default())
         })
         .collect()

@@ -10,7 +10,7 @@ async fn a_sweep_brings_back_what_ran_out() {
             Case {
                 what: "what ran out goes to the front of pending, counted as lost, with its last error; the rest stays",
                 before: "pending x=4; active a=7 b=8; leases 7:30000:w=40000 8:30000:v=40001; tries a=3_2_1_0_why; \
-                         meta swept=30000; job a=A b=B x=X",
+                         meta swept=36000; job a=A b=B x=X",
                 call: reclaim(500, 3),
                 answer: "reclaimed 1, dead 0",
                 wakes: &[""],
@@ -19,7 +19,7 @@ async fn a_sweep_brings_back_what_ran_out() {
             },
             Case {
                 what: "a job keeps its priority",
-                before: "active a=7 b=7; leases 7:30000:w=1; tries a=1_1_0_-1_x; meta swept=30000; job a=A b=B",
+                before: "active a=7 b=7; leases 7:30000:w=1; tries a=1_1_0_-1_x; meta swept=36000; job a=A b=B",
                 call: reclaim(500, 3),
                 answer: "reclaimed 2, dead 0",
                 wakes: &[""],
@@ -28,7 +28,7 @@ async fn a_sweep_brings_back_what_ran_out() {
             },
             Case {
                 what: "a job that lost so many leases is buried with that reason, and nobody is woken for it",
-                before: "active a=7; leases 7:30000:w=1; tries a=2_0_2_0_why; meta swept=30000; job a=A",
+                before: "active a=7; leases 7:30000:w=1; tries a=2_0_2_0_why; meta swept=36000; job a=A",
                 call: reclaim(500, 3),
                 answer: "reclaimed 0, dead 1",
                 wakes: SILENT,
@@ -37,7 +37,7 @@ async fn a_sweep_brings_back_what_ran_out() {
             },
             Case {
                 what: "both in one step",
-                before: "active a=7 b=8; leases 7:30000:w=1 8:30000:v=1; tries a=1_0_1_0_; meta swept=30000; job a=A b=B",
+                before: "active a=7 b=8; leases 7:30000:w=1 8:30000:v=1; tries a=1_0_1_0_; meta swept=36000; job a=A b=B",
                 call: reclaim(500, 2),
                 answer: "reclaimed 1, dead 1",
                 wakes: &[""],
@@ -55,7 +55,7 @@ async fn a_sweep_goes_no_further_than_its_step() {
         [
             Case {
                 what: "no more than the step; the claim's lease stays with the rest of it",
-                before: "active a=7 b=7 c=7; leases 7:30000:w=1; meta swept=30000; job a=A b=B c=C",
+                before: "active a=7 b=7 c=7; leases 7:30000:w=1; meta swept=36000; job a=A b=B c=C",
                 call: reclaim(2, 3),
                 answer: "reclaimed 2, dead 0",
                 wakes: &[""],
@@ -64,7 +64,7 @@ async fn a_sweep_goes_no_further_than_its_step() {
             },
             Case {
                 what: "just the step",
-                before: "active a=7 b=7 c=8; leases 7:30000:w=1 8:30000:v=2; meta swept=30000; job a=A b=B c=C",
+                before: "active a=7 b=7 c=8; leases 7:30000:w=1 8:30000:v=2; meta swept=36000; job a=A b=B c=C",
                 call: reclaim(2, 3),
                 answer: "reclaimed 2, dead 0",
                 wakes: &[""],
@@ -73,7 +73,7 @@ async fn a_sweep_goes_no_further_than_its_step() {
             },
             Case {
                 what: "the step ends within the second claim; its lease stays with the rest of it",
-                before: "active a=7 b=8 c=8; leases 7:30000:w=1 8:30000:v=2; meta swept=30000; job a=A b=B c=C",
+                before: "active a=7 b=8 c=8; leases 7:30000:w=1 8:30000:v=2; meta swept=36000; job a=A b=B c=C",
                 call: reclaim(2, 3),
                 answer: "reclaimed 2, dead 0",
                 wakes: &[""],
@@ -82,7 +82,7 @@ async fn a_sweep_goes_no_further_than_its_step() {
             },
             Case {
                 what: "a lease of a claim that holds nothing goes",
-                before: "leases 7:30000:w=1; meta swept=30000",
+                before: "leases 7:30000:w=1; meta swept=36000",
                 call: reclaim(500, 3),
                 answer: "reclaimed 0, dead 0",
                 wakes: SILENT,
@@ -90,7 +90,7 @@ async fn a_sweep_goes_no_further_than_its_step() {
             },
             Case {
                 what: "nothing ran out",
-                before: "active a=7; leases 7:30000:w=40001; meta swept=30000; job a=A",
+                before: "active a=7; leases 7:30000:w=40001; meta swept=36000; job a=A",
                 call: reclaim(500, 3),
                 answer: "reclaimed 0, dead 0",
                 wakes: SILENT,
@@ -111,54 +111,69 @@ async fn a_sweep_after_a_gap_gives_one_more_lease() {
                 call: reclaim(500, 3),
                 answer: "reclaimed 0, dead 0, 1 got more time",
                 wakes: SILENT,
-                after: "active a=7; leases 7:30000:w=70000; meta gap=40000 swept=40000 until=40000; job a=A",
+                after: "active a=7; leases 7:30000:w=70000.5; meta gap=40000 swept=40000 until=40000; job a=A",
             },
             Case {
-                what: "half a lease since the last sweep is no gap",
+                what: "a gap of half its lease takes no claim anything",
                 before: "active a=7; leases 7:30000:w=1; meta swept=25000; job a=A",
                 call: reclaim(500, 3),
                 answer: "reclaimed 1, dead 0",
                 wakes: &[""],
-                after: "pending a=0; tries a=1_0_1_0_; meta dead:lost=0 gap=0 lost=1 swept=40000 until=0; job a=A",
+                after: "pending a=0; tries a=1_0_1_0_; meta dead:lost=0 gap=15000 lost=1 swept=40000 until=40000; job a=A",
             },
             Case {
-                what: "more than half a lease is one",
+                what: "one of more than half does",
                 before: "active a=7; leases 7:30000:w=1; meta swept=24999; job a=A",
                 call: reclaim(500, 3),
                 answer: "reclaimed 0, dead 0, 1 got more time",
                 wakes: SILENT,
-                after: "active a=7; leases 7:30000:w=70000; meta gap=15001 swept=40000 until=40000; job a=A",
+                after: "active a=7; leases 7:30000:w=70000.5; meta gap=15001 swept=40000 until=40000; job a=A",
             },
             Case {
                 what: "who was last heard before the gap ended gets more time, though the lease ran out after it",
-                before: "active a=7; leases 7:30000:w=40000; meta gap=16000 swept=30000 until=10001; job a=A",
+                before: "active a=7; leases 7:30000:w=40000; meta gap=16000 swept=36000 until=10001; job a=A",
                 call: reclaim(500, 3),
                 answer: "reclaimed 0, dead 0, 1 got more time",
                 wakes: SILENT,
-                after: "active a=7; leases 7:30000:w=70000; meta gap=16000 swept=40000 until=10001; job a=A",
+                after: "active a=7; leases 7:30000:w=70000.5; meta gap=16000 swept=40000 until=10001; job a=A",
             },
             Case {
                 what: "who was heard since and then no more is reclaimed",
-                before: "active a=7; leases 7:30000:w=40000; meta gap=16000 swept=30000 until=10000; job a=A",
+                before: "active a=7; leases 7:30000:w=40000; meta gap=16000 swept=36000 until=10000; job a=A",
                 call: reclaim(500, 3),
                 answer: "reclaimed 1, dead 0",
                 wakes: &[""],
                 after: "pending a=0; tries a=1_0_1_0_; \
                         meta dead:lost=0 gap=16000 lost=1 swept=40000 until=10000; job a=A",
             },
+    ]).await;
+}
+
+#[tokio::test]
+async fn each_claim_gets_one_more_lease_of_its_own_and_once() {
+    check_at(40_000, "once", [
             Case {
                 what: "each claim by its own lease: the gap was over half of one, not of the other",
                 before: "active a=7 b=8; leases 7:30000:w=40000 8:60000:w=40000; \
-                         meta gap=16000 swept=30000 until=35000; job a=A b=B",
+                         meta gap=16000 swept=36000 until=35000; job a=A b=B",
                 call: reclaim(500, 3),
                 answer: "reclaimed 1, dead 0, 1 got more time",
                 wakes: &[""],
-                after: "pending b=0; active a=7; leases 7:30000:w=70000; tries b=1_0_1_0_; \
+                after: "pending b=0; active a=7; leases 7:30000:w=70000.5; tries b=1_0_1_0_; \
                         meta dead:lost=0 gap=16000 lost=1 swept=40000 until=35000; job a=A b=B",
             },
             Case {
+                what: "who got one more lease and was not heard since gets no other, whatever the gaps",
+                before: "active a=7; leases 7:30000:w=39999.5; meta gap=16000 swept=20000 until=20000; job a=A",
+                call: reclaim(500, 3),
+                answer: "reclaimed 1, dead 0",
+                wakes: &[""],
+                after: "pending a=0; tries a=1_0_1_0_; \
+                        meta dead:lost=0 gap=20000 lost=1 swept=40000 until=40000; job a=A",
+            },
+            Case {
                 what: "a clock that was set back ends the gap",
-                before: "active a=7; leases 7:30000:w=1; meta gap=16000 swept=30000 until=50000; job a=A",
+                before: "active a=7; leases 7:30000:w=1; meta gap=16000 swept=36000 until=50000; job a=A",
                 call: reclaim(500, 3),
                 answer: "reclaimed 1, dead 0",
                 wakes: &[""],
@@ -166,7 +181,7 @@ async fn a_sweep_after_a_gap_gives_one_more_lease() {
             },
             Case {
                 what: "an entry that is none of ours keeps nothing from being reclaimed",
-                before: "active a=7; leases 7:30000:w=1 x=1; meta swept=30000; job a=A",
+                before: "active a=7; leases 7:30000:w=1 x=1; meta swept=36000; job a=A",
                 call: reclaim(500, 3),
                 answer: "reclaimed 1, dead 0",
                 wakes: &[""],
