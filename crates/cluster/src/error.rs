@@ -158,9 +158,10 @@ impl fmt::Display for Error {
     }
 }
 
+/// The same text, since a `main` that returns an error shows this one.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -5,7 +5,6 @@ use std::fmt;
 use echomq_keyspace::{Escaped, IdError, JobId, NameError};
 
 /// Why a call on a queue did not succeed. The text says what to do.
-#[derive(Debug)]
 pub struct Error(Box<Kind>);
 
 #[derive(Debug)]
@@ -157,6 +156,13 @@ impl fmt::Display for Error {
             #[cfg(feature = "local")]
             Kind::Local(error) => error.fmt(f),
         }
+    }
+}
+
+/// The same text, since a `main` that returns an error shows this one.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -78,7 +78,7 @@ impl EchoMq {
     /// The queues that exist, sorted. Every primary is scanned in bounded steps; needed by no transition.
     pub async fn queues(&self) -> Result<Vec<QueueName>, Error> {
         let mut names = Vec::new();
-        let pattern = format!("{}emq:{{*}}:meta", glob_literal(self.prefix.as_str()));
+        let pattern = KeyName::pattern(&self.prefix, KeyKind::Meta);
         for node in self.client.primaries() {
             let mut cursor = b"0".to_vec();
             loop {
@@ -114,18 +114,6 @@ impl EchoMq {
     pub fn client(&self) -> &Client {
         &self.client
     }
-}
-
-/// A prefix as a pattern that matches itself alone.
-fn glob_literal(text: &str) -> String {
-    let mut pattern = String::new();
-    for letter in text.chars() {
-        if matches!(letter, '*' | '?' | '[' | ']' | '\\' | '^') {
-            pattern.push('\\');
-        }
-        pattern.push(letter);
-    }
-    pattern
 }
 
 /// One logical queue. Cheap to clone.
@@ -190,7 +178,16 @@ impl Queue {
         Queue { inner: Arc::new(inner) }
     }
 
-    /// Adds one job.
+    /// Adds one job, and returns when the primary has stored it.
+    ///
+    /// What can be lost: replication is asynchronous, so a job that was acknowledged in the last moment before its
+    /// primary failed, and had not reached the replica that is promoted, is gone with the primary. Without a failover
+    /// nothing is, as far as the server's own persistence goes.
+    ///
+    /// # Errors
+    ///
+    /// A payload, name or due time that is refused (nothing was sent); a deadline (nothing was written); an answer
+    /// that never came, see [`Error::is_unknown`] and [`Error::unknown_ids`].
     pub async fn enqueue(&self, job: JobSpec) -> Result<Enqueued, Error> {
         let mut results = self.enqueue_many(vec![job]).await?;
         results.pop().ok_or_else(Error::stopped)
@@ -198,6 +195,7 @@ impl Queue {
 
     /// Adds many jobs; one result per job, in order. They are sent in calls of up to 1,000; each call is added
     /// whole. A job that is refused for its size, its due time or its kind refuses all before anything is sent.
+    /// What can be lost is said at [`Queue::enqueue`].
     pub async fn enqueue_many(&self, jobs: Vec<JobSpec>) -> Result<Vec<Enqueued>, Error> {
         if jobs.is_empty() {
             return Ok(Vec::new());

@@ -1,8 +1,9 @@
 //! Works jobs off: claims in batches, runs handlers side by side, settles what they said, keeps leases
 //! alive, and does the queue's upkeep.
 //!
-//! Four tasks share one [`Desk`]: `fetch` claims and starts handlers, `settle` gathers outcomes per claim,
-//! `renew` extends all leases in one call, `upkeep` promotes what is due and reclaims what was lost.
+//! Five tasks share one [`Desk`]: `fetch` claims and starts handlers, `settle` gathers outcomes per claim,
+//! `renew` extends all leases in one call, `upkeep` promotes what is due and reclaims
+//! what was lost, and hears wake-ups in a task of its own.
 
 mod desk;
 mod fetch;
@@ -49,7 +50,7 @@ pub struct Job {
     pub name: String,
     /// Which run this is: 1 for the first.
     pub attempt: u32,
-    /// The claim's fencing token: grows with every claim of the queue. Hand it to whatever the handler writes
+    /// The claim's fencing token: grows with every claim call of the queue, and is the same for jobs taken together. Hand it to whatever the handler writes
     /// to, and let that refuse a lower one than it has seen.
     pub token: u64,
     /// What failed and was lost before.
