@@ -55,3 +55,8 @@ pub use worker::{Job, LEASE_MAX, LEASE_MIN, Report, Worker, WorkerBuilder};
 
 pub use echomq_cluster::{Address, Client};
 pub use echomq_keyspace::{JobId, Kind, Prefix, QueueName, Slot};
+
+/// Compiles what the README shows.
+#[cfg(all(doctest, feature = "local"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
