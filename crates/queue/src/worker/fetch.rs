@@ -39,7 +39,7 @@ pub(super) async fn run(desk: Arc<Desk>, handler: Handler) {
             Ok(Claimed::Empty | Claimed::Paused) => {
                 failing.over();
                 drop(seats);
-                idle(&desk).await;
+                idle(&desk, ghosts.patience(&desk)).await;
             }
             Err(error) => {
                 drop(seats);
@@ -73,9 +73,9 @@ async fn free_seats(desk: &Desk) -> Option<Vec<OwnedSemaphorePermit>> {
     Some(seats)
 }
 
-/// Waits for a wake-up, or for the slow poll that covers a lost one.
-async fn idle(desk: &Desk) {
-    let poll = desk.options.poll.mul_f64(1.0 + fastrand::f64());
+/// Waits for a wake-up, for the slow poll that covers a lost one, or for the next look after lost claims.
+async fn idle(desk: &Desk, patience: Duration) {
+    let poll = desk.options.poll.mul_f64(1.0 + fastrand::f64()).min(patience);
     tokio::select! {
         () = desk.stopping.cancelled() => {}
         () = desk.work.notified() => {}
@@ -214,9 +214,9 @@ impl Ghosts {
         }
     }
 
-    /// How long to wait for a free seat before looking again.
+    /// How long to wait for a free seat or a wake-up before looking again.
     fn patience(&self, desk: &Desk) -> Duration {
-        if desk.misses_claims() { desk.options.lease / 3 } else { super::LEASE_MAX }
+        if desk.misses_claims() { desk.options.lease / 8 } else { super::LEASE_MAX }
     }
 }
 

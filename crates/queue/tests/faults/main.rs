@@ -6,6 +6,8 @@ mod crashes;
 mod delays;
 /// Replicas that take over with all that their primary knew, or without the latest of it.
 mod failover;
+/// Claims that the server carried out though their answers got lost.
+mod ghosts;
 /// Workers that were away for longer than their lease.
 mod leases;
 /// Names of queues and ids of jobs.
