@@ -40,6 +40,7 @@ mod check;
 mod contract;
 mod error;
 mod finding;
+mod generate;
 mod read;
 mod spelling;
 
@@ -49,3 +50,4 @@ pub mod format {}
 pub use contract::{Contract, Family, Field, Key, Mention, Operation, OperationKind, Pattern};
 pub use error::ContractError;
 pub use finding::{Code, Finding, Place, Proof, Report, Severity};
+pub use generate::{Language, SourceFile, Unsound};

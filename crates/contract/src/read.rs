@@ -13,6 +13,9 @@ const VERSION: u64 = 1;
 /// The most primaries that a cluster is taken to have when the file does not say.
 const SHARDS: u32 = 16;
 
+/// What names are made of.
+const NAMES: &str = "use words of a-z and 0-9 that begin with a letter, joined by _";
+
 type Read<T> = Result<T, ContractError>;
 
 pub(crate) fn contract(text: &str) -> Read<Contract> {
@@ -89,7 +92,7 @@ fn tag_field(setting: &Setting<'_>) -> Read<(Field, u64)> {
     )?;
     let text = name.text()?;
     if !Template::is_field_name(&text) {
-        return Err(name.refuse("this is no field name", "use a-z first, then also 0-9 and _"));
+        return Err(name.refuse("this is no field name", NAMES));
     }
     let (alphabet, length) = (tag.need("alphabet", ALPHABET)?, tag.need("length", LENGTH)?);
     let field = bounds(text, setting.line(), alphabet, length)?;
@@ -131,6 +134,12 @@ fn bounds(name: String, line: usize, alphabet: &Setting<'_>, length: &Setting<'_
 
 fn key(setting: &Setting<'_>, tag_field: &str) -> Read<Key> {
     let name = setting.name()?;
+    if name.ends_with("_legacy") {
+        let remedy = "write the names that a key had before under its `legacy`";
+        return Err(
+            setting.refuse("constructors have a method of this name for the names from before", remedy)
+        );
+    }
     let key = setting.settings()?;
     key.only(&["about", "type", "pattern", "alone", "legacy"])?;
     let types = KeyType::ALL.map(KeyType::word).join(", ");

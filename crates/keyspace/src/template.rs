@@ -83,17 +83,22 @@ impl<'a> Template<'a> {
         }
     }
 
-    /// Whether a name can be that of a field: `a` to `z` first, then also `0` to `9` and `_`.
+    /// Whether a name can be that of a field: words of `a` to `z` and `0` to `9` that begin with a letter, joined by `_`. So
+    /// no two names become one when a language writes them otherwise, such as `lineNumber`.
     pub const fn is_field_name(name: &str) -> bool {
-        let [b'a'..=b'z', rest @ ..] = name.as_bytes() else { return false };
-        let mut rest = rest;
-        while let [first, tail @ ..] = rest {
-            if !matches!(first, b'a'..=b'z' | b'0'..=b'9' | b'_') {
-                return false;
-            }
+        let mut rest = name.as_bytes();
+        loop {
+            let [b'a'..=b'z', tail @ ..] = rest else { return false };
             rest = tail;
+            while let [b'a'..=b'z' | b'0'..=b'9', tail @ ..] = rest {
+                rest = tail;
+            }
+            match rest {
+                [] => return true,
+                [b'_', tail @ ..] => rest = tail,
+                _ => return false,
+            }
         }
-        true
     }
 
     /// The pattern as it was written.
@@ -380,6 +385,16 @@ mod tests {
         ] {
             let refused = Template::parse(text, "id").unwrap_err().to_string();
             assert!(refused.starts_with(error), "{text:?}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_field_name_is_words_that_begin_with_a_letter() {
+        for name in ["a", "a1", "line", "line_number", "a_b_c2"] {
+            assert!(Template::is_field_name(name), "{name}");
+        }
+        for name in ["", "1", "_a", "a_", "a__b", "a_1", "A", "a-b", "é", "a b"] {
+            assert!(!Template::is_field_name(name), "{name}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Whether the keys of each operation share a slot, whatever the values are.
 
-use super::tags::shown;
+use super::tags::{shown, shown_constant};
 use super::{at_operation, finding};
 use crate::contract::{Contract, Family, Key, Mention, Operation};
 use crate::finding::{Code, Finding, Proof};
@@ -103,7 +103,7 @@ impl Hashed<'_> {
     fn shown(self) -> String {
         match self {
             Hashed::Entity(tag, entity) => shown(tag, entity),
-            Hashed::Constant(text) => format!("{{{}}}", Escaped(text.as_bytes())),
+            Hashed::Constant(text) => shown_constant(text),
         }
     }
 }

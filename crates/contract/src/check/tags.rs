@@ -6,7 +6,7 @@ use crate::finding::{Code, Finding};
 use echomq_keyspace::{Escaped, NoTag, Segment, Slot, TagText, Template};
 
 pub(super) fn check(family: &Family, findings: &mut Vec<Finding>) {
-    let mut first: Option<(&Key, TagText<'_>)> = None;
+    let mut first: Option<(&Key, String)> = None;
     for key in &family.keys {
         let at = || at_key(family, key, key.pattern.line);
         let Some(template) = key.pattern.template() else {
@@ -24,13 +24,19 @@ pub(super) fn check(family: &Family, findings: &mut Vec<Finding>) {
         }
         before_tag(family, &template).into_iter().for_each(&mut add);
         later_braces(&template).into_iter().for_each(&mut add);
-        match template.tag() {
-            Err(fault) => add(no_tag(family, &template, fault)),
-            Ok(tag) => match first {
-                Some((other, others)) if others != tag => add(mixed(family, tag, other, others)),
-                Some(_) => {}
-                None => first = Some((key, tag)),
-            },
+        let tag = template.tag();
+        if let Err(fault) = tag {
+            add(no_tag(family, &template, fault));
+        }
+        let tag = match tag {
+            Ok(tag) => shown(tag, &family.tag.name),
+            Err(NoTag::Constant(text)) => shown_constant(text),
+            Err(_) => continue,
+        };
+        match &first {
+            Some((other, others)) if *others != tag => add(mixed(&tag, other, others)),
+            Some(_) => {}
+            None => first = Some((key, tag)),
         }
     }
 }
@@ -81,23 +87,22 @@ fn moved_braces(template: &Template<'_>, tag: &str) -> String {
     if template.fields().any(|name| name == tag) { moved } else { format!("{moved}:{{{tag}}}") }
 }
 
-fn mixed(family: &Family, tag: TagText<'_>, other: &Key, others: TagText<'_>) -> Said {
-    let field = &family.tag.name;
+fn mixed(tag: &str, other: &Key, others: &str) -> Said {
     (
         Code::MixedTags,
-        format!(
-            "its tag is {}, and that of `{}` is {}: they are on different slots",
-            shown(tag, field),
-            other.name,
-            shown(others, field)
-        ),
-        "write the same text between the braces of all keys of a family".to_owned(),
+        format!("its tag is {tag}, and that of `{}` is {others}: they are on different slots", other.name),
+        "write the same between the braces of all keys of a family".to_owned(),
     )
 }
 
 /// A tag as a pattern shows it: `{<order>}`.
 pub(super) fn shown(tag: TagText<'_>, field: &str) -> String {
     format!("{{{}<{field}>{}}}", Escaped(tag.before.as_bytes()), Escaped(tag.after.as_bytes()))
+}
+
+/// A tag that is fixed text.
+pub(super) fn shown_constant(text: &str) -> String {
+    format!("{{{}}}", Escaped(text.as_bytes()))
 }
 
 /// A field before the tag whose value could begin it.

@@ -1,6 +1,6 @@
 //! Settings of a TOML text, each with its path and its line, so that an error can name them.
 
-use super::Read;
+use super::{NAMES, Read};
 use crate::error::ContractError;
 use echomq_keyspace::{Escaped, Template};
 use toml::Spanned;
@@ -110,7 +110,7 @@ impl<'a> Setting<'a> {
             return Ok(self.name.clone());
         }
         let text = format!("\"{}\" can not be a name here", Escaped(self.name.as_bytes()));
-        Err(self.refuse(&text, "use a-z first, then also 0-9 and _"))
+        Err(self.refuse(&text, NAMES))
     }
 
     pub(super) fn text(&self) -> Read<String> {

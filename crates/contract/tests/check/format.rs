@@ -96,7 +96,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     (
         "field = \"order\"",
         "field = \"Order\"",
-        "line 4, family.order.tag.field: this is no field name; use a-z first",
+        "line 4, family.order.tag.field: this is no field name; use words of a-z",
     ),
     (
         "number = {",
@@ -106,7 +106,12 @@ const FAULTS: &[(&str, &str, &str)] = &[
     (
         "number = {",
         "\"no\\n\" = {",
-        "line 7, family.order.fields.no\\n: \"no\\n\" can not be a name here; use a-z first",
+        "line 7, family.order.fields.no\\n: \"no\\n\" can not be a name here; use words of a-z",
+    ),
+    (
+        "head = {",
+        "head_legacy = {",
+        "line 10, family.order.keys.head_legacy: constructors have a method of this name for the names from before",
     ),
     (
         "type = \"hash\"",
