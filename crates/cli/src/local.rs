@@ -1,9 +1,10 @@
-//! `echomq local`: a private server or cluster, until Ctrl-C.
+//! `echomq local`: a private server or cluster, until Ctrl-C; or the pinned server alone, fetched.
 
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use echomq_local::{Embedded, Engine, EngineName, Launch, Local};
 use serde::Serialize;
 
@@ -16,6 +17,9 @@ use crate::signals::Signals;
 ///
 /// Without --nodes it is the very server that the other commands use when they get no --url: they join it while it
 /// runs, and its data stays. With --nodes it is a cluster of its own; its data goes with it, unless a folder is named.
+///
+/// With --fetch and without --nodes nothing is started: the pinned Valkey is fetched if need be, and its path
+/// printed, as for ECHOMQ_SERVER_BIN=$(echomq local --fetch).
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A cluster of so many primaries, which share the slots evenly.
@@ -27,9 +31,25 @@ pub(crate) struct Args {
     /// Keep the data in this folder, and find it there at the next start.
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
-    /// Take the pinned Valkey, fetched if need be, whatever server is installed here.
-    #[arg(long, requires = "nodes")]
+    /// Take the pinned Valkey, fetched if need be, whatever server is installed here; without --nodes, print its
+    /// path and end.
+    #[arg(long)]
     fetch: bool,
+}
+
+/// The pinned server, on this disk.
+#[derive(Serialize)]
+struct Fetched {
+    path: PathBuf,
+    version: String,
+}
+
+impl Report for Fetched {
+    /// The path alone, so that a script can take it.
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.path.as_os_str().as_bytes())?;
+        writeln!(out)
+    }
 }
 
 #[derive(Serialize)]
@@ -84,6 +104,11 @@ impl Running {
 }
 
 pub(crate) fn run(args: Args, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let only_fetches = args.fetch && args.nodes.is_none();
+    ensure!(
+        !only_fetches || args.dir.is_none(),
+        "--fetch starts nothing that could use --dir; add --nodes N, or leave one out"
+    );
     let runtime = runtime()?;
     // Heard from now on, so that a start that is broken off ends what it has started.
     let mut signals = runtime.block_on(async { Signals::hear() }).context("signals can not be heard")?;
@@ -97,14 +122,24 @@ pub(crate) fn run(args: Args, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Some(started) = started else {
         // The start goes on in its thread; the guards beside the servers end them with this process.
         runtime.shutdown_background();
-        return Ok(Exit::Fine);
+        return Ok(if only_fetches { Exit::Trouble } else { Exit::Fine });
     };
-    let (running, servers) = started??;
-    screen.show(&running)?;
-    screen.flush()?;
-    runtime.block_on(signals.next());
-    drop(servers);
+    match started?? {
+        Started::Fetched(fetched) => screen.show(&fetched)?,
+        Started::Running(running, servers) => {
+            screen.show(&running)?;
+            screen.flush()?;
+            runtime.block_on(signals.next());
+            drop(servers);
+        }
+    }
     Ok(Exit::Fine)
+}
+
+/// What a start came to.
+enum Started {
+    Fetched(Fetched),
+    Running(Running, Servers),
 }
 
 /// What runs, until it is dropped.
@@ -114,10 +149,15 @@ enum Servers {
     Shared(Embedded),
 }
 
-fn start(args: Args) -> anyhow::Result<(Running, Servers)> {
+fn start(args: Args) -> anyhow::Result<Started> {
     let Some(primaries) = args.nodes else {
+        if args.fetch {
+            let engine = Engine::fetch()?;
+            let (path, version) = (engine.path().to_owned(), engine.version().to_string());
+            return Ok(Started::Fetched(Fetched { path, version }));
+        }
         let shared = Embedded::join_or_start(args.dir.as_deref())?;
-        return Ok((Running::shared(&shared), Servers::Shared(shared)));
+        return Ok(Started::Running(Running::shared(&shared), Servers::Shared(shared)));
     };
     let mut launch = Launch::cluster(primaries).replicas(args.replicas);
     if let Some(dir) = &args.dir {
@@ -127,7 +167,7 @@ fn start(args: Args) -> anyhow::Result<(Running, Servers)> {
         launch = launch.engine(Engine::fetch()?);
     }
     let local = launch.start()?;
-    Ok((Running::cluster(&local, primaries, args.dir), Servers::Cluster(local)))
+    Ok(Started::Running(Running::cluster(&local, primaries, args.dir), Servers::Cluster(local)))
 }
 
 impl Running {

@@ -4,6 +4,7 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 use testkit::{LIMIT, wait_until};
 
+use crate::json::assert_documented;
 use crate::run::{Echomq, echomq};
 
 /// `echomq local` while it runs.
@@ -78,4 +79,28 @@ fn no_server_to_be_had_names_the_ways_to_get_one() {
     ran.said(2, "/nowhere/server");
     echomq(["local", "--nodes", "0"]).run().said(2, "at least one primary");
     echomq(["local", "--replicas", "1"]).run().said(2, "--nodes");
+}
+
+#[test]
+fn fetch_alone_prints_where_the_pinned_server_is_and_starts_nothing() {
+    let cache = tempfile::tempdir().unwrap();
+    let fetch = |more: &[&str]| {
+        let arguments = [&["local", "--fetch"], more].concat();
+        // No Python here: what is in the cache is all there is.
+        echomq(arguments).env("ECHOMQ_CACHE_DIR", cache.path()).env("PATH", "/nowhere")
+    };
+    let ran = fetch(&[]).run();
+    ran.said(2, "python3");
+    assert_eq!(ran.text(), "");
+
+    // The folder that it has made is where it looks the next time.
+    let home = std::fs::read_dir(cache.path()).unwrap().next().unwrap().unwrap().path();
+    let (server, engine) = (home.join("valkey-server"), testkit::engine());
+    std::os::unix::fs::symlink(engine.path(), &server).unwrap();
+    assert_eq!(fetch(&[]).fine(), format!("{}\n", server.display()));
+    let object = fetch(&["--json"]).object();
+    assert_documented("local", 1, &object);
+    assert_eq!(object["path"].as_str(), server.to_str());
+    assert_eq!(object["version"], engine.version().to_string());
+    fetch(&["--dir", "data"]).run().said(2, "--dir");
 }
