@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use echomq::{Job, Queue, QueueName, Worker};
+use rustix::io::Errno;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -25,6 +26,8 @@ use crate::{server, span};
 
 /// How often `--drain` looks whether the queue is empty.
 const LOOK: Duration = Duration::from_millis(100);
+/// The wait before a command is started again that the machine had no room for.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// Work a queue off with a command, one run per job.
 ///
@@ -183,18 +186,64 @@ async fn start(
     let handler = move |job: Job| {
         let (command, broken) = (command.clone(), broken.clone());
         async move {
-            match child::run(&command, &job).await {
-                Ok(Ended::Done) => Ok(()),
-                Ok(Ended::Failed(reason)) => Err(reason),
-                Err(error) => {
-                    // The run is not to count: it waits until the worker, told to stop, hands the job back.
-                    let _ = broken.send(error);
-                    match std::future::pending::<Infallible>().await {}
+            let mut told = false;
+            loop {
+                match child::run(&command, &job).await {
+                    Ok(Ended::Done) => return Ok(()),
+                    Ok(Ended::Failed(reason)) => return Err(reason),
+                    Err(error) => match Fault::of(&error) {
+                        Fault::Job => {
+                            return Err(format!("{command} can not be started for this job: {error}"));
+                        }
+                        Fault::Machine => {
+                            if !std::mem::replace(&mut told, true) {
+                                note(&format!(
+                                    "{command} can not be started now: {error}; it is tried again"
+                                ));
+                            }
+                            tokio::time::sleep(AGAIN).await;
+                        }
+                        Fault::Command => {
+                            // The run is not to count: it waits until the worker, told to stop, hands the job back.
+                            let _ = broken.send(error);
+                            match std::future::pending::<Infallible>().await {}
+                        }
+                    },
                 }
             }
         }
     };
     Ok(queue.worker(handler).concurrency(plan.concurrency).lease(plan.lease).start().await?)
+}
+
+/// Whose fault it is that a command can not be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// There is no such program, or it can not be run, whatever the job.
+    Command,
+    /// What this job puts into arguments or environment is too much.
+    Job,
+    /// Too many open files or processes, no memory: it passes.
+    Machine,
+}
+
+impl Fault {
+    /// What is not known to pass ends the worker, so that it does not wait for ever.
+    fn of(error: &io::Error) -> Fault {
+        match Errno::from_io_error(error) {
+            Some(Errno::TOOBIG) => Fault::Job,
+            Some(
+                Errno::AGAIN
+                | Errno::INTR
+                | Errno::MFILE
+                | Errno::NFILE
+                | Errno::NOMEM
+                | Errno::NOSPC
+                | Errno::TXTBSY,
+            ) => Fault::Machine,
+            _ => Fault::Command,
+        }
+    }
 }
 
 /// Waits until the queue holds nothing but dead jobs. A look that fails says nothing.
@@ -217,4 +266,34 @@ fn show_warnings() {
         .without_time()
         .with_target(false)
         .init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whose_fault_it_is_that_a_command_can_not_be_started() {
+        for (fault, errors) in [
+            (Fault::Job, &[Errno::TOOBIG][..]),
+            (Fault::Machine, &[Errno::AGAIN, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::TXTBSY]),
+            (
+                Fault::Command,
+                &[
+                    Errno::NOENT,
+                    Errno::ACCESS,
+                    Errno::PERM,
+                    Errno::NOEXEC,
+                    Errno::NOTDIR,
+                    Errno::LOOP,
+                    Errno::NAMETOOLONG,
+                ],
+            ),
+        ] {
+            for error in errors {
+                assert_eq!(Fault::of(&io::Error::from(*error)), fault, "{error}");
+            }
+        }
+        assert_eq!(Fault::of(&io::ErrorKind::InvalidInput.into()), Fault::Command);
+    }
 }

@@ -120,13 +120,22 @@ fn what_a_command_leaves_behind_does_not_hold_up_its_job() {
 
 #[test]
 fn a_command_that_can_not_be_started_stops_the_worker_and_costs_no_attempt() {
-    let (cluster, queue) = (cluster(), unique_queue("nocmd"));
+    let ((_dir, path), cluster, queue) = (scratch(), cluster(), unique_queue("nocmd"));
     on(&cluster, ["job", "add", &queue, "x", "--id", "1", "--attempts", "1"]).fine();
-    let ran = work(&cluster, &queue, &[], &["/nowhere/command"]).run();
-    ran.said(2, "\"/nowhere/command\" can not be started: No such file or directory");
-    ran.said(2, "1 handed back");
-    let job = on(&cluster, ["job", "show", &queue, "1", "--json"]).object();
-    assert_eq!((&job["state"], &job["tries"]), (&"pending".into(), &serde_json::Value::Null));
+    // No program, one that must not be run, and a name that is none anywhere.
+    std::fs::write(path("plain"), "text").unwrap();
+    let (plain, long) = (path("plain").display().to_string(), "/n".repeat(5_000));
+    for (program, why) in [
+        ("/nowhere/command", "No such file or directory"),
+        (&plain, "Permission denied"),
+        (&long, "File name too long"),
+    ] {
+        let ran = work(&cluster, &queue, &[], &[program]).run();
+        ran.said(2, &format!("\"{program}\" can not be started: {why}"));
+        ran.said(2, "1 handed back");
+        let job = on(&cluster, ["job", "show", &queue, "1", "--json"]).object();
+        assert_eq!((&job["state"], &job["tries"]), (&"pending".into(), &serde_json::Value::Null));
+    }
 }
 
 #[test]
