@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::prose;
@@ -68,9 +70,33 @@ const SHAPES: &str = include_str!("../json.md");
 
 impl Cli {
     pub(crate) fn read() -> Result<Cli, clap::Error> {
-        let typed: ArgMatches = command().try_get_matches()?;
+        let typed: ArgMatches = command().try_get_matches().map_err(with_hint)?;
+        refuse_url(&typed)?;
         Cli::from_arg_matches(&typed)
     }
+}
+
+/// A verb that starts servers of its own and uses no other would pass over a `--url` in silence. One in the
+/// environment is meant for the other verbs.
+fn refuse_url(typed: &ArgMatches) -> Result<(), clap::Error> {
+    match typed.subcommand_name() {
+        Some(verb @ ("demo" | "local")) if typed.value_source("url") == Some(ValueSource::CommandLine) => {
+            let why = format!("{verb} starts servers of its own and uses no other: leave --url out");
+            Err(Cli::command().error(ErrorKind::ArgumentConflict, why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Who meant a payload, where an option was read that there is not, is told how to give it.
+fn with_hint(mut usage: clap::Error) -> clap::Error {
+    let takes_payload =
+        usage.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("[PAYLOAD]"));
+    if usage.kind() == ErrorKind::UnknownArgument && takes_payload {
+        let hint = "a payload that begins with \"-\" goes behind --, after all options";
+        usage.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+    usage
 }
 
 /// The command tree, each verb's long help with the shape of its JSON.

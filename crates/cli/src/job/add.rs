@@ -27,7 +27,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Args {
     /// The queue.
     queue: OsString,
-    /// The bytes for the handler; - reads them from standard input, to its end.
+    /// The bytes for the handler; - reads them from standard input, to its end. Bytes that begin with - go behind --,
+    /// after all options: job add mail -- -5.
     #[arg(required_unless_present = "file", conflicts_with = "file")]
     payload: Option<OsString>,
     /// Add a job for each line of this file, whose payload is the line; - is standard input. Empty lines are passed

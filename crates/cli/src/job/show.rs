@@ -71,7 +71,7 @@ impl Job {
             token: score_in(State::Active),
             due_ms: score_in(State::Schedule),
             died_ms: score_in(State::Dead),
-            created_ms: envelope.map(|envelope| envelope.created_ms),
+            created_ms: envelope.map(|envelope| envelope.created_at_ms(&view.id)),
             name: envelope.map(|envelope| envelope.name.clone()),
             attempts: envelope.map(|envelope| envelope.attempts),
             tries: view.tries.as_ref().map(|tries| Tries {

@@ -1,6 +1,7 @@
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::Stdio;
+use std::time::UNIX_EPOCH;
 
 use echomq_keyspace::JobId;
 use testkit::{LIMIT, unique_queue, wait_until};
@@ -20,6 +21,44 @@ fn a_job_is_added_and_shown() {
     {
         assert!(text.contains(part), "{part:?} is not in:\n{text}");
     }
+}
+
+#[test]
+fn a_job_shows_when_it_was_added_whoever_made_its_id() {
+    let (cluster, queue) = (cluster(), unique_queue("added"));
+    let minted = on(&cluster, ["job", "add", &queue, "x"]).fine();
+    let own = on(&cluster, ["job", "add", &queue, "x", "--id", "own"]).fine();
+    let now_ms = UNIX_EPOCH.elapsed().unwrap().as_millis() as u64;
+    for id in [minted.trim_end(), own.trim_end()] {
+        let job = on(&cluster, ["job", "show", &queue, id, "--json"]).object();
+        let created_ms = job["created_ms"].as_u64().unwrap();
+        assert!(now_ms.abs_diff(created_ms) < 60_000, "{id}: {created_ms}, and it is {now_ms}");
+        let text = on(&cluster, ["job", "show", &queue, id]).fine();
+        assert!(text.contains("  added      20"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_option_is_no_payload_either() {
+    let (cluster, queue) = (cluster(), unique_queue("dash"));
+    for typo in ["--dely", "-5"] {
+        let ran = on(&cluster, ["job", "add", &queue, typo]).run();
+        ran.said(2, &format!("unexpected argument '{typo}'"));
+        ran.said(2, "a payload that begins with \"-\" goes behind --");
+    }
+    on(&cluster, ["job", "add", &queue, "--id", "7", "--", "--dely"]).fine();
+    assert_eq!(on(&cluster, ["job", "show", &queue, "7", "--raw"]).fine(), "--dely");
+    // Where there is no payload, nothing is said of one.
+    assert!(!on(&cluster, ["queue", "ls", "--dely"]).run().err.contains("payload"));
+}
+
+#[test]
+fn a_name_that_is_too_long_is_refused() {
+    let (cluster, queue) = (cluster(), unique_queue("name"));
+    let named = |bytes| on(&cluster, ["job", "add", &queue, "x", "--name", &"n".repeat(bytes)]);
+    named(echomq::NAME_MAX_BYTES).fine();
+    named(echomq::NAME_MAX_BYTES + 1).run().said(2, "the name of a job has 257 bytes, the limit is 256");
+    assert_eq!(on(&cluster, ["queue", "show", &queue, "--json"]).object()["pending"], 1);
 }
 
 #[test]
