@@ -6,7 +6,7 @@ use echomq_load::Percentiles;
 use echomq_load::demo::{QueueReport, Report as Demo, Stretch};
 use serde::{Serialize, Serializer};
 
-use super::text::{grouped, ms};
+use super::text::{grouped, ms, program};
 use crate::screen::{BAD, DIM, GOOD, HEAD, MARK, Report};
 
 /// The demo's report for people; as JSON it is the report itself.
@@ -119,14 +119,12 @@ fn verdict(out: &mut dyn Write, demo: &Demo) -> io::Result<()> {
 }
 
 fn try_next(out: &mut dyn Write) -> io::Result<()> {
-    // As it was typed, so that it can be typed again.
-    let program = std::env::args_os().next().unwrap_or_else(|| "echomq".into());
-    let program = program.to_string_lossy();
+    let program = program();
     writeln!(out, "\n{HEAD}Try next{HEAD:#}\n")?;
     for (command, what) in [
         ("key trace 'emq:{orders}:pending'", "why a key is on its slot"),
         ("job add mail 'hello'", "a job of your own, on a private server"),
-        ("work mail --drain --exec cat", "and a command that works it off"),
+        ("work mail --drain --exec sh -c 'cat; echo'", "and a command that works it off"),
     ] {
         writeln!(out, "  {DIM}# {what}{DIM:#}\n  {program} {command}")?;
     }

@@ -1,4 +1,6 @@
-//! Numbers for people.
+//! Numbers and command lines for people.
+
+use std::path::Path;
 
 /// With a comma at every thousand.
 pub(super) fn grouped(number: u64) -> String {
@@ -23,6 +25,18 @@ pub(super) fn ms(ms: f64) -> String {
     }
 }
 
+/// How this program was started, so that it can be typed again.
+pub(super) fn program() -> String {
+    let typed = std::env::args_os().next().unwrap_or_else(|| "echomq".into());
+    program_of(Path::new(&typed))
+}
+
+/// What lies in a `target` folder was built by cargo, which most likely has started it too.
+fn program_of(typed: &Path) -> String {
+    let is_built = typed.components().any(|part| part.as_os_str() == "target");
+    if is_built { "cargo run --release --".to_owned() } else { typed.to_string_lossy().into_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,6 +47,19 @@ mod tests {
             [(0, "0"), (999, "999"), (1_000, "1,000"), (10_000, "10,000"), (1_234_567, "1,234,567")]
         {
             assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn a_program_is_named_as_it_is_typed() {
+        for (typed, text) in [
+            ("echomq", "echomq"),
+            ("/usr/bin/echomq", "/usr/bin/echomq"),
+            ("target/release/echomq", "cargo run --release --"),
+            ("/home/ann/echomq/target/debug/echomq", "cargo run --release --"),
+            ("./targets/echomq", "./targets/echomq"),
+        ] {
+            assert_eq!(program_of(Path::new(typed)), text);
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use echomq_load::demo::{Event, Progress, QueueProgress};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::text::{grouped, ms};
+use super::text::{grouped, ms, program};
 use crate::prose;
 
 /// How often plain lines tell how far it is.
@@ -114,11 +114,11 @@ fn bar(template: &str) -> ProgressBar {
     ProgressBar::new(0).with_style(style)
 }
 
-const ROW_HEAD: &str = "  QUEUE      SLOT  NODE              PENDING  ACTIVE  RETRY    DONE";
+const ROW_HEAD: &str = "  QUEUE      SLOT  NODE              PENDING  ACTIVE SCHEDULE    DONE";
 
 fn row(queue: &QueueProgress) -> String {
     format!(
-        "  {:8} {:>6}  {:16} {:>8} {:>7} {:>6} {:>7}",
+        "  {:8} {:>6}  {:16} {:>8} {:>7} {:>8} {:>7}",
         queue.name,
         queue.slot,
         queue.node,
@@ -167,7 +167,12 @@ fn story(event: &Event) -> String {
             ms(moved.on_again_ms)
         ),
         Event::Stays { engine } => {
-            format!("No slot moves: {engine} can not move one as a whole (CLUSTER MIGRATESLOTS, Valkey 9).")
+            // The command on a line of its own is not broken.
+            let program = program();
+            format!(
+                "No slot moves: {engine} can not move one as a whole (CLUSTER MIGRATESLOTS, Valkey 9). To see it:\n  \
+                 ECHOMQ_SERVER_BIN=$({program} local --fetch) {program} demo"
+            )
         }
         Event::Burst { jobs } => format!("The other {} orders come in, all at once.", grouped(*jobs)),
         _ => String::new(),

@@ -8,11 +8,24 @@ fn the_demo_ends_with_ten_thousand_done_and_none_lost_whatever_is_done_to_the_cl
     let ran = echomq(["demo"]).run();
     let text = ran.text();
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{text}");
-    let moves = if testkit::engine().has_atomic_migration() { "Slot 8507 moves" } else { "No slot moves" };
-    for part in ["10,000 done, 0 lost", "connections of node", moves, " of 10,000 done\n", "Try next"] {
+    let moves = if testkit::engine().has_atomic_migration() {
+        "Slot 8507 moves"
+    } else {
+        "ECHOMQ_SERVER_BIN=$(cargo run --release -- local --fetch) cargo run --release -- demo\n"
+    };
+    let next = "  cargo run --release -- work mail --drain --exec sh -c 'cat; echo'\n";
+    for part in ["10,000 done, 0 lost", "connections of node", moves, " of 10,000 done\n", "Try next", next] {
         assert!(text.contains(part), "{part:?} is not in:\n{text}");
     }
     assert!(!text.contains('\x1b'), "there is no terminal here");
+}
+
+#[test]
+fn a_server_of_somebody_else_is_not_hurt_by_the_demo() {
+    for arguments in [["demo", "--url", "redis://127.0.0.1:1"], ["--url", "redis://127.0.0.1:1", "demo"]] {
+        echomq(arguments).run().said(2, "demo starts servers of its own and uses no other: leave --url out");
+    }
+    echomq(["local", "--url", "redis://127.0.0.1:1"]).run().said(2, "leave --url out");
 }
 
 #[test]
