@@ -33,13 +33,13 @@ impl Report for Listing {
         let (name, node) = (width(|queue| &queue.queue, "QUEUE"), width(|queue| queue.node_text(), "NODE"));
         writeln!(
             out,
-            "{HEAD}{:name$}  {:>5}  {:node$} {:>8} {:>7} {:>7} {:>6} {:>9}{HEAD:#}",
-            "QUEUE", "SLOT", "NODE", "PENDING", "ACTIVE", "LATER", "DEAD", "DONE"
+            "{HEAD}{:name$}  {:>5}  {:node$} {:>8} {:>7} {:>8} {:>6} {:>9}{HEAD:#}",
+            "QUEUE", "SLOT", "NODE", "PENDING", "ACTIVE", "SCHEDULE", "DEAD", "DONE"
         )?;
         for queue in queues {
             write!(
                 out,
-                "{:name$}  {:>5}  {:node$} {:>8} {:>7} {:>7} {:>6} {:>9}",
+                "{:name$}  {:>5}  {:node$} {:>8} {:>7} {:>8} {:>6} {:>9}",
                 queue.queue,
                 queue.slot,
                 queue.node_text(),

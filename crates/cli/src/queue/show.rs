@@ -95,12 +95,12 @@ impl Report for QueueCounts {
             ("retried", self.retried, "failures that led to another try"),
             ("lost", self.lost, "leases that ran out"),
             ("gone", self.gone, "buried: the row had gone"),
-            ("unreadable", self.undecodable, "buried: the row could not be read"),
+            ("undecodable", self.undecodable, "buried: the row could not be read"),
         ] {
-            let line = format!("  {label:10} {count:>10}  {more}");
+            let line = format!("  {label:11} {count:>10}  {more}");
             writeln!(out, "{}", line.trim_end())?;
         }
-        writeln!(out, "  {:10} {:>10}", "layout", self.layout.as_deref().unwrap_or("none"))
+        writeln!(out, "  {:11} {:>10}", "layout", self.layout.as_deref().unwrap_or("none"))
     }
 }
 
