@@ -3,10 +3,14 @@
 //! A pattern is a row of pieces, each a set of bytes repeated between two counts: a fixed byte once, a field as its alphabet
 //! and length say. Two patterns are walked side by side, byte by byte, over all places where they can be at the same time;
 //! there are finitely many, so the answer is exact, and the walk to the end spells a witness.
+//!
+//! Long fields make many places, so a first walk counts no field beyond its shortest value. Where that walk reaches no end
+//! there is none; where it does, its key is most often a witness already, and only otherwise is there a second, full walk.
 
 use crate::contract::{Family, Pattern};
-use echomq_keyspace::{Alphabet, Segment};
+use echomq_keyspace::{Alphabet, Escaped, Segment};
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 
 /// The keys that a pattern can spell. A field that stands twice is taken for two fields.
 #[derive(Clone, Debug)]
@@ -59,34 +63,32 @@ impl Spelling {
         Some(Spelling { pieces })
     }
 
-    /// A shortest key that both can spell.
-    pub(crate) fn meet(&self, other: &Spelling) -> Option<Vec<u8>> {
-        walk(self, other, false)
+    /// A key that both can spell.
+    pub(crate) fn meet(&self, other: &Spelling) -> Option<Witness> {
+        common_key(self, other, false)
     }
 
-    /// A shortest key that this can spell in two ways: with different values of its fields.
-    pub(crate) fn spelt_twice(&self) -> Option<Vec<u8>> {
-        walk(self, self, true)
+    /// A key that this can spell in two ways: with different values of its fields.
+    pub(crate) fn spelt_twice(&self) -> Option<Witness> {
+        common_key(self, self, true)
     }
 
     /// The ways on from a place: the piece that takes the next byte, and where that leads.
-    fn steps(&self, at: At) -> impl Iterator<Item = (Bytes, At)> + '_ {
+    fn steps(&self, at: At, counting: Counting) -> impl Iterator<Item = At> + '_ {
         let mut count = at.count;
         let mut done = false;
-        self.pieces
-            .iter()
-            .enumerate()
-            .skip(at.piece)
-            .map_while(move |(piece, own)| {
-                if done {
-                    return None;
-                }
-                let step = (count < own.max).then_some((own.bytes, At { piece, count: count + 1 }));
-                done = count < own.min;
-                count = 0;
-                Some(step)
-            })
-            .flatten()
+        let ways = self.pieces.iter().enumerate().skip(at.piece).map_while(move |(piece, own)| {
+            if done {
+                return None;
+            }
+            let is_loose = counting == Counting::ToShortest && own.max > own.min;
+            let next = if is_loose { (count + 1).min(own.min) } else { count + 1 };
+            let step = (is_loose || count < own.max).then_some(At { piece, count: next });
+            done = count < own.min;
+            count = 0;
+            Some(step)
+        });
+        ways.flatten()
     }
 
     /// Whether the key may end at a place.
@@ -94,42 +96,132 @@ impl Spelling {
         let mut counts = std::iter::once(at.count).chain(std::iter::repeat(0));
         self.pieces.iter().skip(at.piece).all(|piece| counts.next().is_some_and(|count| count >= piece.min))
     }
+
+    /// In how many ways this spells a key, 2 for all above.
+    fn ways(&self, key: &[u8]) -> usize {
+        let mut places = HashMap::from([(START, 1)]);
+        for &byte in key {
+            let mut next = HashMap::new();
+            for (at, ways) in places {
+                for at in self.steps(at, Counting::Exact).filter(|at| self.pieces[at.piece].bytes.has(byte)) {
+                    let sum: &mut usize = next.entry(at).or_default();
+                    *sum = (*sum + ways).min(2);
+                }
+            }
+            places = next;
+        }
+        places.into_iter().filter(|(at, _)| self.is_end(*at)).map(|(_, ways)| ways).sum::<usize>().min(2)
+    }
 }
 
+/// A key that two patterns spell, or one in two ways.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Witness {
+    key: Vec<u8>,
+    /// Whether it is one. Otherwise longest fields alone can keep the patterns apart, and there were too many places to see
+    /// whether they do.
+    is_certain: bool,
+}
+
+impl fmt::Display for Witness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let before = if self.is_certain { "" } else { "for all that can be told, " };
+        write!(f, "{before}`{}`", Escaped(&self.key))
+    }
+}
+
+/// How far a walk counts the bytes of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counting {
+    /// To its shortest value; it may then go on for ever.
+    ToShortest,
+    /// To its longest value.
+    Exact,
+}
+
+/// How a walk ends.
+enum Walked {
+    /// With a key.
+    To(Vec<u8>),
+    /// Nowhere.
+    Nowhere,
+    /// After too many places.
+    TooFar,
+}
+
+fn common_key(left: &Spelling, right: &Spelling, apart: bool) -> Option<Witness> {
+    let Walked::To(key) = walk(left, right, apart, Counting::ToShortest) else { return None };
+    let is_witness = if apart { left.ways(&key) == 2 } else { left.ways(&key) > 0 && right.ways(&key) > 0 };
+    if is_witness {
+        return Some(Witness { key, is_certain: true });
+    }
+    match walk(left, right, apart, Counting::Exact) {
+        Walked::To(key) => Some(Witness { key, is_certain: true }),
+        Walked::Nowhere => None,
+        Walked::TooFar => Some(Witness { key, is_certain: false }),
+    }
+}
+
+/// Where two walks stand, and whether they have gone different ways.
+type Pair = (At, At, bool);
+
+/// The most places that a walk sees: some 30 MB, well under a second.
+const PLACES_MAX: usize = 1 << 18;
+
 /// Walks two spellings side by side, to a shortest key that both spell; if `apart`, in two different ways.
-fn walk(left: &Spelling, right: &Spelling, apart: bool) -> Option<Vec<u8>> {
-    type Pair = (At, At, bool);
-    let start: Pair = (START, START, !apart);
-    let mut before: HashMap<Pair, Option<(Pair, u8)>> = HashMap::from([(start, None)]);
+fn walk(left: &Spelling, right: &Spelling, apart: bool, counting: Counting) -> Walked {
+    let start = (START, START, !apart);
+    let mut before: HashMap<Pair, Option<Pair>> = HashMap::from([(start, None)]);
     let mut open = VecDeque::from([start]);
     while let Some(pair) = open.pop_front() {
         let (l, r, differs) = pair;
         if differs && left.is_end(l) && right.is_end(r) {
-            return Some(spell(&before, pair));
+            return Walked::To(spell(left, right, &before, pair));
         }
-        for (bytes, l) in left.steps(l) {
-            for (others, r) in right.steps(r) {
+        if before.len() > PLACES_MAX {
+            return Walked::TooFar;
+        }
+        for l in left.steps(l, counting) {
+            for r in right.steps(r, counting) {
                 let next = (l, r, differs || l.piece != r.piece);
-                if let Some(byte) = common(bytes, others)
+                if left.pieces[l.piece].bytes.meets(right.pieces[r.piece].bytes)
                     && !before.contains_key(&next)
                 {
-                    before.insert(next, Some((pair, byte)));
+                    before.insert(next, Some(pair));
                     open.push_back(next);
                 }
             }
         }
     }
-    None
+    Walked::Nowhere
 }
 
-/// The bytes on the way to a place.
-fn spell<P: Copy + Eq + std::hash::Hash>(before: &HashMap<P, Option<(P, u8)>>, end: P) -> Vec<u8> {
-    let way = std::iter::successors(before.get(&end).copied().flatten(), |(pair, _)| {
-        before.get(pair).copied().flatten()
-    });
-    let mut key: Vec<u8> = way.map(|(_, byte)| byte).collect();
+/// The bytes on the way to a place: each place but the first tells by its pieces which bytes led there.
+fn spell(left: &Spelling, right: &Spelling, before: &HashMap<Pair, Option<Pair>>, end: Pair) -> Vec<u8> {
+    let mut key = Vec::new();
+    let mut at = end;
+    while let Some(from) = before.get(&at).copied().flatten() {
+        key.extend(common(left.pieces[at.0.piece].bytes, right.pieces[at.1.piece].bytes));
+        at = from;
+    }
     key.reverse();
     key
+}
+
+impl Bytes {
+    fn has(self, byte: u8) -> bool {
+        match self {
+            Bytes::Fixed(own) => own == byte,
+            Bytes::Any(set) => set.contains(byte),
+        }
+    }
+
+    fn meets(self, other: Bytes) -> bool {
+        match (self, other) {
+            (Bytes::Fixed(byte), other) | (other, Bytes::Fixed(byte)) => other.has(byte),
+            (Bytes::Any(a), Bytes::Any(b)) => a.meet(&b).len() > 0,
+        }
+    }
 }
 
 /// A byte that both have, one that reads well if there is one.
@@ -202,8 +294,9 @@ mod tests {
             let (left, right) = (keys(&a), keys(&b));
             let met = spelling(&a.concat()).meet(&spelling(&b.concat()));
             let shortest = left.keys().filter(|key| right.contains_key(*key)).map(Vec::len).min();
-            prop_assert_eq!(met.as_ref().map(Vec::len), shortest);
-            prop_assert!(met.is_none_or(|key| left.contains_key(&key) && right.contains_key(&key)));
+            prop_assert_eq!(met.as_ref().map(|witness| witness.key.len()), shortest);
+            let both = |key: &Vec<u8>| left.contains_key(key) && right.contains_key(key);
+            prop_assert!(met.is_none_or(|witness| witness.is_certain && both(&witness.key)));
         }
 
         #[test]
@@ -211,20 +304,35 @@ mod tests {
             let keys = keys(&a);
             let twice = spelling(&a.concat()).spelt_twice();
             let shortest = keys.iter().filter(|(_, ways)| **ways > 1).map(|(key, _)| key.len()).min();
-            prop_assert_eq!(twice.as_ref().map(Vec::len), shortest);
-            prop_assert!(twice.is_none_or(|key| keys[&key] > 1));
+            prop_assert_eq!(twice.as_ref().map(|witness| witness.key.len()), shortest);
+            prop_assert!(twice.is_none_or(|witness| witness.is_certain && keys[&witness.key] > 1));
         }
     }
 
-    #[test]
-    fn fields_of_the_greatest_length_are_walked_to_the_end() {
-        let text = "contract = 1\n[family.f]\ntag = { field = \"t\", alphabet = \"a\", length = [1], cardinality = 1 }\n\
-                    keys.k = { type = \"set\", pattern = \"<m><n>\" }\nkeys.l = { type = \"set\", pattern = \"<n><m>x\" }\n\
-                    [family.f.fields]\nm = { alphabet = \"a-z\", length = [1, 512] }\nn = { alphabet = \"a-w\", length = [500, 512] }\n";
-        let contract = Contract::parse(text).unwrap();
+    /// Whether two patterns of fields of any bytes meet; `n` is of 1 to 512 bytes, `m` of 500 to 512, `o` of 1 to 4.
+    fn long(first: &str, second: &str) -> Option<bool> {
+        let text = format!(
+            "contract = 1\n[family.f]\ntag = {{ field = \"t\", alphabet = \"a\", length = [1], cardinality = 1 }}\n\
+             keys.k = {{ type = \"set\", pattern = '{first}' }}\nkeys.l = {{ type = \"set\", pattern = '{second}' }}\n\
+             [family.f.fields]\nn = {{ alphabet = ' -~', length = [1, 512] }}\n\
+             m = {{ alphabet = ' -~', length = [500, 512] }}\no = {{ alphabet = ' -~', length = [1, 4] }}\n"
+        );
+        let contract = Contract::parse(&text).unwrap();
         let [first, second] = &contract.families[0].keys[..] else { panic!("two keys") };
         let spelling = |key: &crate::Key| Spelling::of(&contract.families[0], &key.pattern).unwrap();
-        let met = spelling(first).meet(&spelling(second));
-        assert_eq!(met, None);
+        spelling(first).meet(&spelling(second)).map(|witness| witness.is_certain)
+    }
+
+    #[test]
+    fn long_fields_are_told_apart_without_a_walk_over_all_their_lengths() {
+        assert_eq!(long("<n>:<n>:x", "<n>:<n>:y"), None);
+        assert_eq!(long("<n>:<n>:<n>:x", "<n>:<n>:<n>"), Some(true));
+        assert_eq!(long("<m>:<m>:x", "<n>:<m>:y"), None);
+        assert_eq!(long("<o>:x", "<m>:x"), None);
+        assert_eq!(long("<o>:<o>", "<m>"), None);
+        // 16 more bytes than the second can have: only a walk over all lengths could tell.
+        let much = "x".repeat(528);
+        assert_eq!(long(&format!("<n>:{much}"), "<n><o>"), None);
+        assert_eq!(long(&format!("<n>:<n>:{much}:{much}:{much}"), "<n><n>:<n>"), Some(false));
     }
 }

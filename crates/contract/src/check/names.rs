@@ -3,8 +3,8 @@
 use super::{at_key, finding};
 use crate::contract::{Contract, Family, Key, Pattern};
 use crate::finding::{Code, Finding};
-use crate::spelling::Spelling;
-use echomq_keyspace::{Escaped, Template};
+use crate::spelling::{Spelling, Witness};
+use echomq_keyspace::Template;
 use std::collections::BTreeSet;
 
 /// A pattern with what it can spell.
@@ -55,7 +55,7 @@ fn names<'a>(contract: &'a Contract, patterns: impl Fn(&'a Key) -> &'a [Pattern]
 fn clash<'a, 'c>(
     name: &Name<'_>,
     others: impl IntoIterator<Item = &'a Name<'c>>,
-) -> Option<(String, &'a Name<'c>, String)>
+) -> Option<(Witness, &'a Name<'c>, String)>
 where
     'c: 'a,
 {
@@ -64,12 +64,12 @@ where
     let (witness, first) = meeting.next()?;
     let rest: Vec<_> = meeting.map(|(_, other)| other.title()).collect();
     let rest = if rest.is_empty() { String::new() } else { format!("; so it is with {}", rest.join(", ")) };
-    Some((Escaped(&witness).to_string(), first, rest))
+    Some((witness, first, rest))
 }
 
 fn same(name: &Name<'_>, others: &[Name<'_>]) -> Option<Finding> {
     let (witness, other, rest) = clash(name, others)?;
-    let text = format!("`{witness}` is a key of {} too ({}){rest}", other.title(), other.pattern);
+    let text = format!("{witness} is a key of {} too ({}){rest}", other.title(), other.pattern);
     Some(name.finding(
         Code::AmbiguousNames,
         text,
@@ -79,7 +79,7 @@ fn same(name: &Name<'_>, others: &[Name<'_>]) -> Option<Finding> {
 
 fn twice(name: &Name<'_>) -> Option<Finding> {
     let witness = name.spelling.spelt_twice()?;
-    let text = format!("`{}` is its key for different values of its fields", Escaped(&witness));
+    let text = format!("{witness} is its key for different values of its fields");
     Some(name.finding(
         Code::AmbiguousFields,
         text,
@@ -90,7 +90,7 @@ fn twice(name: &Name<'_>) -> Option<Finding> {
 fn meets_new(name: &Name<'_>, others: &[Name<'_>]) -> Option<Finding> {
     let (witness, other, rest) = clash(name, others)?;
     let text = format!(
-        "`{witness}`, spelt by the name from before {}, is a key of {} today: to move it away would delete it{rest}",
+        "{witness}, spelt by the name from before {}, is a key of {} today: to move it away would delete it{rest}",
         name.pattern,
         other.title()
     );
@@ -105,7 +105,7 @@ fn meets_new(name: &Name<'_>, others: &[Name<'_>]) -> Option<Finding> {
 fn meets_legacy(name: &Name<'_>, others: &[Name<'_>]) -> Option<Finding> {
     let (witness, other, rest) =
         clash(name, others.iter().filter(|other| !std::ptr::eq(other.key, name.key)))?;
-    let text = format!("`{witness}` may come from {} or from {}{rest}", other.title(), name.title());
+    let text = format!("{witness} may come from {} or from {}{rest}", other.title(), name.title());
     Some(name.finding(Code::LegacyMeetsLegacy, text, "narrow the fields until each old name is of one key"))
 }
 
