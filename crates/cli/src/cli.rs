@@ -53,6 +53,9 @@ pub(crate) enum Verb {
     /// Explain and check keys: which slot, and why. Needs no server.
     #[command(subcommand)]
     Key(crate::key::Verb),
+    /// Prove key families that a file declares, and make constructors from it. Needs no server.
+    #[command(subcommand)]
+    Contract(crate::contract::Verb),
     Local(crate::local::Args),
     /// Add jobs and look at them.
     #[command(subcommand)]

@@ -178,6 +178,20 @@ pub struct Report {
     pub proofs: Vec<Proof>,
 }
 
+/// `line 60: sell is co-located: …` and what its keys share.
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Proof { operation, at, keys, tag, slot } = self;
+        let keys: Vec<_> = keys.iter().map(|key| Escaped(key.as_bytes()).to_string()).collect();
+        write!(f, "line {}: {operation} is co-located: {}", at.line, keys.join(", "))?;
+        match (tag, slot) {
+            (Some(_), Some(slot)) => write!(f, " share slot {slot}, in every call"),
+            (Some(tag), None) => write!(f, " share the tag {tag}"),
+            (None, _) => f.write_str(" is the only key"),
+        }
+    }
+}
+
 impl Report {
     /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {
@@ -188,36 +202,25 @@ impl Report {
     pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Error)
     }
-}
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for finding in &self.findings {
-            writeln!(f, "{finding}")?;
-        }
-        for Proof { operation, at, keys, tag, slot } in &self.proofs {
-            let keys: Vec<_> = keys.iter().map(|key| Escaped(key.as_bytes()).to_string()).collect();
-            write!(f, "line {}: {operation} is co-located: {}", at.line, keys.join(", "))?;
-            match (tag, slot) {
-                (Some(_), Some(slot)) => writeln!(f, " share slot {slot}, in every call")?,
-                (Some(tag), None) => writeln!(f, " share the tag {tag}")?,
-                (None, _) => writeln!(f, " is the only key")?,
-            }
-        }
+    /// The whole in one line: `2 errors, 0 warnings, 5 operations proven`.
+    pub fn summary(&self) -> String {
         let errors = self.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
         let warnings = self.findings.len() - errors;
-        let proven = self.proofs.len();
-        writeln!(
-            f,
-            "{}, {}, {} proven",
-            counted(errors, "error"),
-            counted(warnings, "warning"),
-            counted(proven, "operation")
-        )
+        let proven = counted(self.proofs.len(), "operation");
+        format!("{}, {}, {proven} proven", counted(errors, "error"), counted(warnings, "warning"))
     }
 }
 
 fn counted(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.findings.iter().try_for_each(|finding| writeln!(f, "{finding}"))?;
+        self.proofs.iter().try_for_each(|proof| writeln!(f, "{proof}"))?;
+        writeln!(f, "{}", self.summary())
+    }
 }

@@ -3,6 +3,8 @@
 /// Runs the binary and says how it went.
 mod run;
 
+/// Contracts proven, and constructors made from them.
+mod contracts;
 /// Delays and times: exact, or refused with what was typed.
 mod delays;
 /// The demo ends with every order done.
