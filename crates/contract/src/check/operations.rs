@@ -1,6 +1,6 @@
 //! Whether the keys of each operation share a slot, whatever the values are.
 
-use super::tags::{shown, shown_constant};
+use super::tags::{is_firm, shown, shown_constant};
 use super::{at_operation, finding};
 use crate::contract::{Contract, Family, Key, Mention, Operation};
 use crate::finding::{Code, Finding, Proof};
@@ -97,6 +97,18 @@ impl<'a> Named<'a> {
             Err(_) => None,
         }
     }
+
+    /// Whether the entity has this key once.
+    fn is_one(&self) -> bool {
+        let template = self.key.pattern.template();
+        template.is_none_or(|template| template.fields().all(|name| name == self.family.tag.name))
+    }
+
+    /// Whether what is hashed is known from the pattern, for all values.
+    fn is_firm(&self) -> bool {
+        let Some(template) = self.key.pattern.template() else { return false };
+        self.key.alone || self.hashed().is_some() && is_firm(self.family, &template)
+    }
 }
 
 impl Hashed<'_> {
@@ -112,7 +124,8 @@ impl Hashed<'_> {
 fn apart<'a>(named: &[Named<'a>]) -> Option<(Code, &'a Mention, String, String)> {
     let (first, rest) = named.split_first()?;
     for other in rest {
-        let is_same = first.mention.text == other.mention.text;
+        // The same key twice; one with another field may be two.
+        let is_same = first.mention.text == other.mention.text && first.is_one();
         if let Some(alone) = [first, other].into_iter().find(|named| named.key.alone && !is_same) {
             let text = format!(
                 "{} is alone on a slot of its own, and can not be used with other keys",
@@ -147,12 +160,10 @@ fn remedy_of_two(first: &Named<'_>, other: &Named<'_>) -> String {
     )
 }
 
-/// The proof, when every key has a sound tag.
+/// The proof, when every key has a tag that no value changes.
 fn proof(operation: &Operation, named: &[Named<'_>]) -> Option<Proof> {
     let first = named.first()?;
-    let is_sound =
-        |named: &Named<'_>| named.key.alone || named.hashed().is_some() && is_sound_family(named.family);
-    if !named.iter().all(is_sound) {
+    if !named.iter().all(Named::is_firm) {
         return None;
     }
     let hashed = if first.key.alone { None } else { first.hashed() };
@@ -167,9 +178,4 @@ fn proof(operation: &Operation, named: &[Named<'_>]) -> Option<Proof> {
         tag: hashed.map(Hashed::shown),
         slot,
     })
-}
-
-/// Whether no tag value moves a key.
-fn is_sound_family(family: &Family) -> bool {
-    !family.tag.alphabet.has_brace() && family.tag.min_bytes > 0
 }

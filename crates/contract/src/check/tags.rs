@@ -105,6 +105,13 @@ pub(super) fn shown_constant(text: &str) -> String {
     format!("{{{}}}", Escaped(text.as_bytes()))
 }
 
+/// Whether no value changes what is between the first braces of a pattern that has a tag.
+pub(super) fn is_firm(family: &Family, template: &Template<'_>) -> bool {
+    let value_is_firm = !family.tag.alphabet.has_brace() && family.tag.min_bytes > 0;
+    let has_value = template.tag().is_ok();
+    before_tag(family, template).is_none() && (value_is_firm || !has_value)
+}
+
 /// A field before the tag whose value could begin it.
 fn before_tag(family: &Family, template: &Template<'_>) -> Option<Said> {
     let before = template.segments().take_while(|segment| match segment {

@@ -58,6 +58,8 @@ fn a_key_that_is_alone_is_proven_alone_and_refused_with_others() {
     assert_codes(&with("\"user.hot\", \"user.hot\""), &[]);
     assert_codes(&with("\"user{x}.hot\", \"user{y}.hot\""), &[Code::AloneWithOthers]);
     assert_codes(&with("\"user.a\", \"user.hot\""), &[Code::AloneWithOthers]);
+    let many = with("\"user.hot\", \"user.hot\"").replace("hot:<user>", "hot:<user>:<n>");
+    assert_codes(&many, &[Code::AloneWithOthers]);
     assert_eq!(check(&with("\"user.hot\"")).proofs[0].tag, None);
 }
 

@@ -4,6 +4,7 @@ mod cases;
 mod example;
 mod faults;
 mod format;
+mod proofs;
 mod queue;
 
 use echomq_contract::{Code, Contract, Report};
