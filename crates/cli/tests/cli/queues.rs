@@ -1,4 +1,4 @@
-use testkit::unique_queue;
+use testkit::{LIMIT, unique_queue, wait_until};
 
 use crate::run::{cluster, on};
 
@@ -47,14 +47,24 @@ fn a_paused_queue_says_by_whom_until_it_is_resumed() {
 
     // Jobs can be added, but nobody gets one.
     on(&cluster, ["job", "add", &queue, "y"]).fine();
+    let opened = || producers(&cluster, &queue);
+    let before = opened();
     let mut worker = on(&cluster, ["work", &queue, "--drain", "--exec", "true"]).start();
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    wait_until("the worker has opened the queue", LIMIT, || opened() != before);
     assert!(worker.is_running());
+    assert_eq!(on(&cluster, ["queue", "show", &queue, "--json"]).object()["pending"], 2);
     assert!(on(&cluster, ["queue", "resume", &queue]).fine().contains("is resumed"));
     let ran = worker.end();
     ran.said(0, "is paused since ");
     ran.said(0, "2 done");
     assert!(on(&cluster, ["queue", "resume", &queue]).fine().contains("was not paused"));
+}
+
+/// How often the queue was opened to add or to work, as the server shows it.
+fn producers(cluster: &testkit::Cluster, queue: &str) -> String {
+    let key = format!("emq:{{{queue}}}:meta");
+    let owner = cluster.owner_of(cluster.slot_of(&key));
+    format!("{:?}", cluster.raw(owner, &["HGET", &key, "producers"]).unwrap())
 }
 
 #[test]
