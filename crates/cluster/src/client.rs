@@ -3,19 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use echomq_keyspace::Slot;
+use echomq_keyspace::{Escaped, Slot};
 use redis::{Cmd, Value};
 use tokio::time::Instant;
 
 use crate::address::Seeds;
-use crate::errand::{Body, Errand};
-use crate::error::Waiting;
+use crate::errand::{Body, Errand, Lane};
+use crate::error::Call;
 use crate::map::SlotMap;
 use crate::node::{CONNECT_LIMIT, Link, Node};
 use crate::pubsub::Hub;
 use crate::refresh::Refresher;
 use crate::stats::{Counters, Stats};
-use crate::{Address, Command, Error, Repeat, Subscription};
+use crate::{Address, Command, Confirm, Confirmation, Error, Repeat, Subscription, Transaction};
 
 /// How long a request may take when nothing else is said.
 pub const DEADLINE: Duration = Duration::from_secs(5);
@@ -71,8 +71,8 @@ impl Client {
     /// Like [`Client::call`], and tells whether the answer came from the other side of a slot that is being
     /// moved. There, "no such key" may mean "not here yet".
     pub async fn call_traced(&self, command: Command, repeat: Repeat) -> Result<(Value, bool), Error> {
-        let slot = command.slot().inspect_err(|_| self.shared.counters.refused())?;
-        let mut errand = self.errand(slot, Body::One(command), repeat);
+        let slot = self.proven(command.slot())?;
+        let mut errand = self.errand(slot, Body::One(command), repeat, Lane::Shared);
         let value = errand.run().await?;
         Ok((value, errand.asked))
     }
@@ -80,8 +80,8 @@ impl Client {
     /// Like [`Client::call`] for an idempotent command, but does not wait while its keys are on two nodes:
     /// then the answer is `None`, at once.
     pub async fn call_whole(&self, command: Command) -> Result<Option<Value>, Error> {
-        let slot = command.slot().inspect_err(|_| self.shared.counters.refused())?;
-        let mut errand = self.errand(slot, Body::One(command), Repeat::Idempotent);
+        let slot = self.proven(command.slot())?;
+        let mut errand = self.errand(slot, Body::One(command), Repeat::Idempotent, Lane::Shared);
         errand.patient = false;
         match errand.run().await {
             Ok(value) => Ok(Some(value)),
@@ -90,15 +90,87 @@ impl Client {
         }
     }
 
-    /// Sends the commands as one MULTI … EXEC to the one node of all their keys, in one write. The replies come
-    /// in order; an error of a single command stands in its place as [`Value::ServerError`].
+    /// Sends a command that may wait at the server for so long, such as `BLMOVE`, over a connection that it has for
+    /// itself. The longest block that the command asks for is `block`; an answer that is more than a second later than that
+    /// is waited for no longer, since the connection may have been dropped without a sign.
+    pub async fn call_blocking(
+        &self,
+        command: Command,
+        block: Duration,
+        repeat: Repeat,
+    ) -> Result<Value, Error> {
+        let slot = self.proven(command.slot_apart())?;
+        self.errand(slot, Body::One(command), repeat, Lane::Apart { block }).run().await
+    }
+
+    /// Sends a command that reads to a replica of its slot's owner, and to the owner when no replica answers. What a replica
+    /// says may be some milliseconds old, so that a decision must not rest on it.
     ///
-    /// Scripts must be sent by text here, see [`Command::script_text`].
-    pub async fn transaction(&self, commands: Vec<Command>, repeat: Repeat) -> Result<Vec<Value>, Error> {
-        let slot = Command::common_slot(&commands).inspect_err(|_| self.shared.counters.refused())?;
-        match self.errand(slot, Body::Transaction(commands), repeat).run().await? {
+    /// # Errors
+    ///
+    /// Those of [`Client::call`], and for a command of which the table does not say that it only reads.
+    pub async fn read_replica(&self, command: Command) -> Result<Value, Error> {
+        let slot = self.proven(command.slot())?;
+        if !command.is_readonly() {
+            return self
+                .proven(Err(Error::refused(command.name(), "a replica only answers what only reads")));
+        }
+        self.errand(slot, Body::One(command), Repeat::Idempotent, Lane::Replica).run().await
+    }
+
+    /// Sends the transaction to the one node of its keys, in one write. The replies come in order; an error of a single
+    /// command stands in its place as [`Value::ServerError`]. An empty one costs no round trip.
+    pub async fn transaction(&self, transaction: Transaction, repeat: Repeat) -> Result<Vec<Value>, Error> {
+        if transaction.is_empty() {
+            return Ok(Vec::new());
+        }
+        let slot = transaction.slot();
+        match self.errand(slot, Body::Transaction(transaction), repeat, Lane::Shared).run().await? {
             Value::Array(replies) => Ok(replies),
             other => Err(Error::reply("EXEC", &other)),
+        }
+    }
+
+    /// Like [`Client::call`], and then waits until the write has got as far as `confirm` says. Writes and their WAIT go
+    /// together, and all that gather while one WAIT is under way share the next. The deadline counts without the waiting.
+    ///
+    /// A [`Confirmation`] that came short is no error: the write stands, and sending it again would write twice.
+    pub async fn call_confirmed(
+        &self,
+        command: Command,
+        repeat: Repeat,
+        confirm: Confirm,
+    ) -> Result<(Value, Confirmation), Error> {
+        let slot = self.proven(command.slot())?;
+        self.confirmed(slot, Body::One(command), repeat, confirm).await
+    }
+
+    /// [`Client::transaction`], confirmed like [`Client::call_confirmed`].
+    pub async fn transaction_confirmed(
+        &self,
+        transaction: Transaction,
+        repeat: Repeat,
+        confirm: Confirm,
+    ) -> Result<(Vec<Value>, Confirmation), Error> {
+        let slot = transaction.slot();
+        match self.confirmed(slot, Body::Transaction(transaction), repeat, confirm).await? {
+            (Value::Array(replies), confirmation) => Ok((replies, confirmation)),
+            (other, _) => Err(Error::reply("EXEC", &other)),
+        }
+    }
+
+    async fn confirmed(
+        &self,
+        slot: Slot,
+        body: Body,
+        repeat: Repeat,
+        confirm: Confirm,
+    ) -> Result<(Value, Confirmation), Error> {
+        let mut errand = self.errand(slot, body, repeat, Lane::Confirming(confirm));
+        let value = errand.run().await?;
+        match errand.confirmation.take() {
+            Some(confirmation) => Ok((value, confirmation)),
+            None => Err(Error::reply("WAIT", &value)),
         }
     }
 
@@ -112,21 +184,22 @@ impl Client {
             .await
             .map_err(|cause| Error::no_node(std::slice::from_ref(&node.address), cause))?;
         let mut connection = link.connection.clone();
-        let answer = tokio::time::timeout_at(until, connection.send_packed_command(cmd)).await;
-        match answer {
+        let cause = match tokio::time::timeout_at(until, connection.send_packed_command(cmd)).await {
             Ok(Ok(Value::ServerError(fault))) => {
-                Err(Error::server(fault.code(), fault.details().unwrap_or_default(), &node.address))
+                let call = Call { command: shown(cmd), user: Some(self.shared.user()), partly: false };
+                let detail = fault.details().unwrap_or_default();
+                return Err(Error::server(fault.code(), detail, &node.address, call));
             }
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(cause)) => {
-                node.forget(&link);
-                Err(Error::no_node(std::slice::from_ref(&node.address), cause))
-            }
-            Err(_) => {
-                node.forget(&link);
-                Err(Error::deadline(self.deadline, None, Waiting::Answer))
-            }
-        }
+            Ok(Ok(value)) => return Ok(value),
+            Ok(Err(cause)) => cause.to_string(),
+            Err(_) => "no answer in time".to_owned(),
+        };
+        node.forget(&link);
+        Err(Error::unknown(None, &node.address, cause))
+    }
+
+    fn proven<T>(&self, proof: Result<T, Error>) -> Result<T, Error> {
+        proof.inspect_err(|_| self.shared.counters.refused())
     }
 
     /// The nodes that own slots.
@@ -150,12 +223,17 @@ impl Client {
         self.shared.counters.read(&self.shared.map.nodes())
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    /// How many requests each slot got from this client, for those that got any: whose tag is hot.
+    pub fn slot_requests(&self) -> Vec<(Slot, u64)> {
+        self.shared.counters.slots()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
-    fn errand(&self, slot: Slot, body: Body, repeat: Repeat) -> Errand<'_> {
-        Errand::new(&self.shared, self.deadline, slot, body, repeat)
+    fn errand(&self, slot: Slot, body: Body, repeat: Repeat, lane: Lane) -> Errand<'_> {
+        Errand::new(&self.shared, self.deadline, slot, body, repeat, lane)
     }
 }
 
@@ -165,11 +243,42 @@ impl Shared {
     /// Nobody waits longer than one attempt to connect takes: who stands in line behind the attempts of others at
     /// a node that hangs would not hear that its slots have another owner by now.
     pub(crate) async fn link(&self, node: &Node, until: Instant) -> Result<Link, String> {
-        let limit = until.min(Instant::now() + CONNECT_LIMIT);
-        match tokio::time::timeout_at(limit, node.link(&self.seeds)).await {
-            Ok(Ok(link)) => Ok(link),
-            Ok(Err(cause)) => Err(format!("{}: {cause}", node.address)),
-            Err(_) => Err(format!("{}: no connection in time", node.address)),
-        }
+        had(node, until, node.link(&self.seeds)).await
     }
+
+    /// The connection for reads that a replica answers too.
+    pub(crate) async fn reading_link(&self, node: &Node, until: Instant) -> Result<Link, String> {
+        had(node, until, node.reading_link(&self.seeds)).await
+    }
+
+    /// A connection to a node that nobody else uses.
+    pub(crate) async fn apart(&self, node: &Node) -> Result<Link, String> {
+        had(node, Instant::now() + CONNECT_LIMIT, node.apart.take(&node.address, &self.seeds)).await
+    }
+
+    /// Who is asking, as servers name them.
+    pub(crate) fn user(&self) -> String {
+        self.seeds.username.clone().unwrap_or_else(|| "default".to_owned())
+    }
+}
+
+async fn had(
+    node: &Node,
+    until: Instant,
+    link: impl Future<Output = redis::RedisResult<Link>>,
+) -> Result<Link, String> {
+    match tokio::time::timeout_at(until.min(Instant::now() + CONNECT_LIMIT), link).await {
+        Ok(Ok(link)) => Ok(link),
+        Ok(Err(cause)) => Err(format!("{}: {cause}", node.address)),
+        Err(_) => Err(format!("{}: no connection in time", node.address)),
+    }
+}
+
+/// The first words of a command that was built by hand.
+fn shown(cmd: &Cmd) -> String {
+    let words = cmd.args_iter().filter_map(|arg| match arg {
+        redis::Arg::Simple(word) => Some(Escaped(word).to_string()),
+        _ => None,
+    });
+    words.take(4).collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,8 @@
 //! A command whose keys are proven to share a slot before it can be sent.
 
-use echomq_keyspace::{Escaped, Slot};
+use std::borrow::Cow;
+
+use echomq_keyspace::{Colocated, Escaped, Keys, Slot, keys_of};
 use redis::{Arg, Cmd, ToRedisArgs};
 
 use crate::{Error, Script};
@@ -25,39 +27,77 @@ pub enum Repeat {
 /// let refused = Command::new("MGET").key("u1:name").key("u2:name");
 /// assert!(refused.slot().unwrap_err().is_crossslot());
 /// ```
+///
+/// What is named as a key is compared with the table of commands ([`keys_of`]): a key that was taken for an argument
+/// would go to the wrong node one day.
 #[derive(Clone)]
 pub struct Command {
     cmd: Cmd,
-    name: &'static str,
+    name: Cow<'static, str>,
     keys: Vec<u32>,
     args: u32,
     slot: Option<Slot>,
     crossed: bool,
     script: Option<&'static Script>,
+    /// Built here, so that the table has nothing to add.
+    sure: bool,
 }
 
 impl Command {
     /// A command by its name, for instance `"ZADD"`.
-    pub fn new(name: &'static str) -> Command {
+    pub fn new(name: impl Into<Cow<'static, str>>) -> Command {
+        let name = name.into();
         let mut cmd = Cmd::new();
-        cmd.arg(name);
-        Command { cmd, name, keys: Vec::new(), args: 1, slot: None, crossed: false, script: None }
+        cmd.arg(&*name);
+        Command {
+            cmd,
+            name,
+            keys: Vec::new(),
+            args: 1,
+            slot: None,
+            crossed: false,
+            script: None,
+            sure: false,
+        }
+    }
+
+    /// A command by its words, the name first. The table of commands says which of them are keys.
+    ///
+    /// ```
+    /// use echomq_cluster::Command;
+    /// let both = Command::parse(&["LMOVE", "{q}:in", "{q}:out", "LEFT", "RIGHT"])?;
+    /// assert!(both.slot().is_ok());
+    /// assert!(Command::parse(&["EVAL", "return 1", "-1"]).is_err());
+    /// # Ok::<(), echomq_cluster::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the table does not know the command, or the words do not say where its keys stand.
+    pub fn parse<W: AsRef<[u8]>>(words: &[W]) -> Result<Command, Error> {
+        let keys = keys_of(words).map_err(|cause| Error::unplaced(first_word(words), cause))?;
+        let mut command = Command::new(first_word(words));
+        let mut places = keys.places().iter().map(|place| place.at).collect::<Vec<_>>();
+        places.sort_unstable();
+        for (at, word) in words.iter().enumerate().skip(1) {
+            match places.binary_search(&at) {
+                Ok(_) => command.push_key(word.as_ref()),
+                Err(_) => command = command.arg(word.as_ref()),
+            }
+        }
+        Ok(command)
     }
 
     /// A script by its SHA, with all its keys. The connector sends the text when a node does not know it.
-    pub fn script<'k>(script: &'static Script, keys: impl ExactSizeIterator<Item = &'k [u8]>) -> Command {
-        let mut command = Command::new("EVALSHA").arg(script.sha()).arg(keys.len()).keys(keys);
+    pub fn script(script: &'static Script, keys: &Colocated<'_>) -> Command {
+        let mut command = Command::new("EVALSHA").arg(script.sha()).arg(keys.len());
+        command.slot = Some(keys.slot());
+        command.sure = true;
         command.script = Some(script);
+        for key in keys.keys() {
+            command.place_key(key);
+        }
         command
-    }
-
-    /// A script by its text. Inside a transaction a script must be sent so: an unknown SHA there would fail
-    /// alone while the commands around it are carried out.
-    pub fn script_text<'k>(
-        script: &'static Script,
-        keys: impl ExactSizeIterator<Item = &'k [u8]>,
-    ) -> Command {
-        Command::new("EVAL").arg(script.text()).arg(keys.len()).keys(keys)
     }
 
     /// Adds a word that is no key.
@@ -87,32 +127,146 @@ impl Command {
     fn push_key(&mut self, key: &[u8]) {
         let slot = Slot::of(key);
         self.crossed |= *self.slot.get_or_insert(slot) != slot;
+        self.place_key(key);
+    }
+
+    fn place_key(&mut self, key: &[u8]) {
         self.keys.push(self.args);
         self.args += 1;
         self.cmd.arg(key);
     }
 
-    /// The one slot of its keys; an error when there are two, or no key at all.
+    /// The one slot of its keys.
+    ///
+    /// # Errors
+    ///
+    /// When there are two, or no key at all; when what was named as a key is none by the table of commands, or the other
+    /// way round; when it is a command for a connection of its own: `WATCH` ([`Client::watch`](crate::Client::watch)),
+    /// what waits ([`Client::call_blocking`](crate::Client::call_blocking)), subscriptions.
     pub fn slot(&self) -> Result<Slot, Error> {
-        match self.slot {
-            Some(slot) if !self.crossed => Ok(slot),
-            Some(_) => Err(Error::crossslot(self.name, &self.key_bytes())),
-            None => Err(Error::no_key(self.name)),
+        let slot = match self.slot {
+            Some(slot) if !self.crossed => slot,
+            Some(_) => return Err(Error::crossslot(&self.name, &self.key_bytes())),
+            None => return Err(Error::no_key(&self.name)),
+        };
+        if let Some(keys) = self.placed()? {
+            self.check_shared(&keys)?;
+        }
+        Ok(slot)
+    }
+
+    /// Like [`Command::slot`], for a connection that nobody shares.
+    pub(crate) fn slot_apart(&self) -> Result<Slot, Error> {
+        match self.slot() {
+            Err(error) if error.is_apart() => self.slot.ok_or(error),
+            other => other,
         }
     }
 
-    /// The one slot of many commands that are to run together.
-    pub(crate) fn common_slot(commands: &[Command]) -> Result<Slot, Error> {
-        let slots = commands.iter().filter(|command| !command.keys.is_empty()).map(Command::slot);
-        let slots = slots.collect::<Result<Vec<_>, _>>();
-        match slots.as_deref() {
-            Ok([]) => Err(Error::no_key("MULTI")),
-            Ok([first, rest @ ..]) if rest.iter().all(|slot| slot == first) => Ok(*first),
-            _ => {
-                let keys: Vec<_> = commands.iter().flat_map(Command::key_bytes).collect();
-                Err(Error::crossslot("MULTI", &keys))
+    /// The keys by the table of commands; none where it does not know the command, or needs not be asked.
+    fn placed(&self) -> Result<Option<Keys>, Error> {
+        if self.sure {
+            return Ok(None);
+        }
+        let args: Vec<&[u8]> = self.args().collect();
+        let keys = match keys_of(&args) {
+            Ok(keys) => keys,
+            Err(cause) if cause.is_unknown() => return Ok(None),
+            Err(cause) => return Err(Error::unplaced(&*self.name, cause)),
+        };
+        let mut places: Vec<usize> = keys.places().iter().map(|place| place.at).collect();
+        places.sort_unstable();
+        places.dedup();
+        let named = self.keys.iter().map(|&at| at as usize);
+        if !places.iter().copied().eq(named.clone()) {
+            let at = places.iter().copied().find(|at| !named.clone().any(|named| named == *at));
+            let odd = at.or_else(|| named.clone().find(|named| !places.contains(named))).unwrap_or(0);
+            return Err(Error::misplaced(
+                &self.name,
+                odd,
+                args.get(odd).copied().unwrap_or(b""),
+                at.is_some(),
+            ));
+        }
+        Ok(Some(keys))
+    }
+
+    /// What waits, watches or subscribes would do so for everybody on a shared connection.
+    fn check_shared(&self, keys: &Keys) -> Result<(), Error> {
+        let remedy = match keys.command().name() {
+            "watch" => "Use Client::watch",
+            "ssubscribe" | "sunsubscribe" => "Use Client::subscribe",
+            "xread" | "xreadgroup" if !self.args().any(|arg| arg.eq_ignore_ascii_case(b"BLOCK")) => {
+                return Ok(());
+            }
+            _ if keys.command().is_blocking() => "Use Client::call_blocking",
+            _ => return Ok(()),
+        };
+        Err(Error::apart(&self.name, remedy))
+    }
+
+    /// The same command as part of a transaction: a script by its text, and nothing that a transaction can not hold.
+    pub(crate) fn in_transaction(self) -> Result<Command, Error> {
+        if self.script.is_some() {
+            let cmd = self.by_text().unwrap_or_default();
+            return Ok(Command { cmd, name: Cow::Borrowed("EVAL"), script: None, ..self });
+        }
+        let args: Vec<&[u8]> = self.args().collect();
+        let known = keys_of(&args).ok();
+        let refusal = match known.as_ref().map(|keys| keys.command()) {
+            Some(command) if command.is_no_multi() => "a transaction can not hold it",
+            Some(command) => match command.name() {
+                "multi" | "exec" | "discard" => "the connector opens and ends the transaction",
+                "watch" | "unwatch" => "Client::watch does it",
+                "evalsha" | "evalsha_ro" => {
+                    "an unknown SHA would fail alone, and the rest be carried out. Use Command::script"
+                }
+                "select" | "auth" | "hello" | "reset" | "asking" | "readonly" | "readwrite"
+                | "client|reply" | "client|tracking" => "it would change the connection that others share",
+                _ => "",
+            },
+            None => "",
+        };
+        if !refusal.is_empty() {
+            return Err(Error::refused(&self.name, &format!("inside a transaction, {refusal}")));
+        }
+        if self.has_keys() {
+            match self.slot() {
+                Err(error) if !error.is_apart() => return Err(error),
+                // What waits elsewhere does not wait inside a transaction.
+                _ => {}
+            }
+        } else if let Some(keys) = known {
+            let named = keys.places().first();
+            if let Some(place) = named {
+                return Err(Error::misplaced(
+                    &self.name,
+                    place.at,
+                    args.get(place.at).copied().unwrap_or(b""),
+                    true,
+                ));
             }
         }
+        Ok(self)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// The slot of its first key.
+    pub(crate) fn slot_of_keys(&self) -> Option<Slot> {
+        self.slot
+    }
+
+    /// Whether the table says that it reads and changes nothing.
+    pub(crate) fn is_readonly(&self) -> bool {
+        let args: Vec<&[u8]> = self.args().collect();
+        keys_of(&args).is_ok_and(|keys| keys.command().is_readonly())
     }
 
     fn args(&self) -> impl Iterator<Item = &[u8]> {
@@ -122,7 +276,7 @@ impl Command {
         })
     }
 
-    fn key_bytes(&self) -> Vec<&[u8]> {
+    pub(crate) fn key_bytes(&self) -> Vec<&[u8]> {
         let args: Vec<&[u8]> = self.args().collect();
         self.keys.iter().filter_map(|&at| args.get(at as usize).copied()).collect()
     }
@@ -131,8 +285,8 @@ impl Command {
         &self.cmd
     }
 
-    pub(crate) fn into_cmd(self) -> Cmd {
-        self.cmd
+    pub(crate) fn script_sha(&self) -> Option<&'static str> {
+        self.script.map(Script::sha)
     }
 
     /// The same call by text, for a node that does not know the script.
@@ -146,9 +300,22 @@ impl Command {
     }
 }
 
+fn first_word<W: AsRef<[u8]>>(words: &[W]) -> String {
+    words.first().map(|word| Escaped(word.as_ref()).to_string()).unwrap_or_default()
+}
+
+/// How many keys an error shows of a command.
+const SHOWN: usize = 4;
+
+/// The name and the keys; never the arguments, which may be anybody's secrets.
 impl std::fmt::Debug for Command {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.name)?;
-        self.key_bytes().iter().try_for_each(|key| write!(f, " \"{}\"", Escaped(key)))
+        let keys = self.key_bytes();
+        keys.iter().take(SHOWN).try_for_each(|key| write!(f, " \"{}\"", Escaped(key)))?;
+        match keys.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more keys"),
+        }
     }
 }

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use echomq_keyspace::{Escaped, Slot, judge};
+use echomq_keyspace::{Apart, Escaped, Slot, Unplaced, judge};
 
 use crate::Address;
+use crate::answer::{Answer, Class};
+use crate::client::Shared;
 
 /// Why a request did not succeed. The text says what to do.
 #[derive(Clone)]
@@ -16,11 +18,43 @@ enum Kind {
     Url { url: String, why: String },
     NoNode { tried: String, last: String },
     Deadline { waited: Duration, slot: Option<Slot>, reason: Waiting },
-    Unknown { slot: Slot, node: Address, cause: String },
-    Server { code: String, detail: String, node: Address },
+    Unknown { slot: Option<Slot>, node: Address, cause: String },
+    Server { code: String, detail: String, node: Address, call: Call },
     Reply { what: String, got: String },
-    CrossSlot { command: &'static str, verdict: String },
-    NoKey { command: &'static str },
+    CrossSlot { command: String, verdict: String },
+    NoKey { command: String },
+    Refused { command: String, why: String },
+    OwnConnection { command: String, remedy: &'static str },
+    Contended { keys: String, attempts: u32 },
+}
+
+/// Who asked for what, as an error tells it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Call {
+    /// The command and its keys, no arguments.
+    pub(crate) command: String,
+    /// The user that a refusal of rights is about.
+    pub(crate) user: Option<String>,
+    /// Something before the refusal may have been written.
+    pub(crate) partly: bool,
+}
+
+impl Call {
+    pub(crate) fn of(command: String, answer: &Answer, shared: &Shared) -> Call {
+        let about_user = matches!(answer.class, Class::NotPermitted | Class::NotLoggedIn);
+        Call { command, user: about_user.then(|| shared.user()), partly: answer.partly }
+    }
+}
+
+/// Whether a request that failed may have happened. See [`Error::fate`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It did not happen: it was refused before it was sent, or by the server as a whole.
+    NotDone,
+    /// A script ran into an error. What it had written before stands.
+    Partly,
+    /// It was sent, and its answer never came.
+    Unknown,
 }
 
 /// What a request was waiting for when its deadline came.
@@ -55,12 +89,17 @@ impl Error {
         Error::new(Kind::Deadline { waited, slot, reason })
     }
 
-    pub(crate) fn unknown(slot: Slot, node: &Address, cause: impl fmt::Display) -> Error {
+    pub(crate) fn unknown(slot: Option<Slot>, node: &Address, cause: impl fmt::Display) -> Error {
         Error::new(Kind::Unknown { slot, node: node.clone(), cause: cause.to_string() })
     }
 
-    pub(crate) fn server(code: &str, detail: &str, node: &Address) -> Error {
-        Error::new(Kind::Server { code: code.to_owned(), detail: detail.to_owned(), node: node.clone() })
+    pub(crate) fn server(code: &str, detail: &str, node: &Address, call: Call) -> Error {
+        Error::new(Kind::Server {
+            code: code.to_owned(),
+            detail: detail.to_owned(),
+            node: node.clone(),
+            call,
+        })
     }
 
     /// A reply of another shape than the command promises. For code that reads replies.
@@ -68,12 +107,64 @@ impl Error {
         Error::new(Kind::Reply { what: what.to_owned(), got: format!("{got:?}") })
     }
 
-    pub(crate) fn crossslot(command: &'static str, keys: &[&[u8]]) -> Error {
-        Error::new(Kind::CrossSlot { command, verdict: judge(keys).to_string() })
+    pub(crate) fn crossslot(command: &str, keys: &[&[u8]]) -> Error {
+        Error::new(Kind::CrossSlot { command: command.to_owned(), verdict: judge(keys).to_string() })
     }
 
-    pub(crate) fn no_key(command: &'static str) -> Error {
-        Error::new(Kind::NoKey { command })
+    pub(crate) fn no_key(command: &str) -> Error {
+        Error::new(Kind::NoKey { command: command.to_owned() })
+    }
+
+    pub(crate) fn unplaced(command: impl Into<String>, cause: Unplaced) -> Error {
+        Error::new(Kind::Refused { command: command.into(), why: cause.to_string() })
+    }
+
+    /// The argument at `at` is a key and was not named as one, or the other way round.
+    pub(crate) fn misplaced(command: &str, at: usize, arg: &[u8], is_key: bool) -> Error {
+        let shown = Escaped(arg);
+        let why = match is_key {
+            true => format!("argument {at}, \"{shown}\", is a key of this command. Name it by key()"),
+            false => format!("argument {at}, \"{shown}\", is no key of this command. Add it by arg()"),
+        };
+        Error::new(Kind::Refused { command: command.to_owned(), why })
+    }
+
+    pub(crate) fn apart(command: &str, remedy: &'static str) -> Error {
+        Error::new(Kind::OwnConnection { command: command.to_owned(), remedy })
+    }
+
+    pub(crate) fn refused(command: &str, why: &str) -> Error {
+        Error::new(Kind::Refused { command: command.to_owned(), why: why.to_owned() })
+    }
+
+    pub(crate) fn contended(keys: &[&[u8]], attempts: u32) -> Error {
+        let keys: Vec<String> = keys.iter().map(|key| format!("\"{}\"", Escaped(key))).collect();
+        Error::new(Kind::Contended { keys: keys.join(", "), attempts })
+    }
+
+    /// Whether the request may have happened: what a caller needs to know before it asks again.
+    pub fn fate(&self) -> Fate {
+        match &*self.0 {
+            Kind::Unknown { .. } | Kind::Reply { .. } => Fate::Unknown,
+            Kind::Server { call: Call { partly: true, .. }, .. } => Fate::Partly,
+            _ => Fate::NotDone,
+        }
+    }
+
+    /// Somebody else changed what was watched, in each of the attempts; nothing was written. Try again later, or with
+    /// more attempts.
+    pub fn is_contended(&self) -> bool {
+        matches!(&*self.0, Kind::Contended { .. })
+    }
+
+    /// The command needs a connection of its own, and was not sent over the shared one.
+    pub(crate) fn is_apart(&self) -> bool {
+        matches!(&*self.0, Kind::OwnConnection { .. })
+    }
+
+    /// The command itself was wrong: its keys can not be told, or do not stand where the caller said. Nothing was sent.
+    pub fn is_refused(&self) -> bool {
+        matches!(&*self.0, Kind::Refused { .. } | Kind::OwnConnection { .. } | Kind::NoKey { .. })
     }
 
     /// The keys stand on more than one slot; nothing was sent.
@@ -141,11 +232,28 @@ impl fmt::Display for Error {
                     _ => write!(f, "no answer within {waited:.1} s"),
                 }
             }
-            Kind::Unknown { slot, node, cause } => write!(
+            Kind::Unknown { slot, node, cause } => {
+                write!(f, "the answer of {node}")?;
+                slot.map_or(Ok(()), |slot| write!(f, " for slot {slot}"))?;
+                write!(f, " never came ({cause}): the request may or may not have happened")
+            }
+            Kind::Server { code, detail, node, call } => {
+                if !call.command.is_empty() {
+                    write!(f, "{}: ", call.command)?;
+                }
+                write!(f, "{node} answered {code} {detail}")?;
+                call.user
+                    .as_ref()
+                    .map_or(Ok(()), |user| write!(f, " (as user \"{}\")", Escaped(user.as_bytes())))
+            }
+            Kind::Refused { command, why } => write!(f, "{command} was not sent: {why}"),
+            Kind::OwnConnection { command, remedy } => {
+                write!(f, "{command} was not sent: it needs a connection of its own. {remedy}")
+            }
+            Kind::Contended { keys, attempts } => write!(
                 f,
-                "the answer of {node} for slot {slot} never came ({cause}): the request may or may not have happened"
+                "{keys}: changed by others in each of {attempts} attempts; nothing was written. Try again, or allow more attempts"
             ),
-            Kind::Server { code, detail, node } => write!(f, "{node} answered {code} {detail}"),
             Kind::CrossSlot { command, verdict } => write!(f, "{command} was not sent. {verdict}"),
             Kind::NoKey { command } => {
                 write!(
@@ -154,6 +262,18 @@ impl fmt::Display for Error {
                 )
             }
             Kind::Reply { what, got } => write!(f, "unexpected reply to {what}: {got}"),
+        }
+    }
+}
+
+impl From<Apart> for Error {
+    fn from(apart: Apart) -> Error {
+        match apart.keys() {
+            [] => Error::no_key("A request for many keys"),
+            keys => Error::crossslot(
+                "A request for many keys",
+                &keys.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+            ),
         }
     }
 }

@@ -3,15 +3,12 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), echomq_cluster::Error> {
-//! use echomq_cluster::{Client, Command, Repeat};
+//! use echomq_cluster::{Client, Command, Repeat, Transaction};
 //!
 //! let client = Client::connect("redis://127.0.0.1:7001,127.0.0.1:7002").await?;
 //! client.call(Command::new("SET").key("user:{7}:name").arg("Ann"), Repeat::Idempotent).await?;
-//! let both = vec![
-//!     Command::new("INCR").key("user:{7}:visits"),
-//!     Command::new("GET").key("user:{7}:name"),
-//! ];
-//! let replies = client.transaction(both, Repeat::Never).await?;
+//! let both = [Command::new("INCR").key("user:{7}:visits"), Command::new("GET").key("user:{7}:name")];
+//! let replies = client.transaction(Transaction::of(both)?, Repeat::Never).await?;
 //! # Ok(()) }
 //! ```
 //!
@@ -27,29 +24,36 @@
 //! `redis` crate's. It splits no command over slots but those six whose name says so (`scatter_…`).
 
 mod address;
+mod answer;
 mod client;
 mod command;
+mod confirm;
 mod errand;
 mod error;
 mod map;
 mod node;
+mod pacing;
 mod pipeline;
 mod pubsub;
-mod redirect;
 mod refresh;
 mod scatter;
 mod script;
 mod stats;
 mod topology;
+mod transaction;
+mod watch;
 
 pub use address::Address;
 pub use client::{Client, DEADLINE};
 pub use command::{Command, Repeat};
-pub use error::Error;
+pub use confirm::{Confirm, Confirmation};
+pub use error::{Error, Fate};
 pub use pubsub::{Notice, Subscription};
 pub use scatter::{Scattered, Share};
 pub use script::Script;
 pub use stats::Stats;
+pub use transaction::Transaction;
+pub use watch::{Decision, Ended, View};
 
 pub use redis::Value;
 

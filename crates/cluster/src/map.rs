@@ -23,6 +23,8 @@ pub(crate) struct SlotMap {
 struct Table {
     nodes: Vec<Arc<Node>>,
     index: HashMap<Address, u16>,
+    /// The replicas of each primary.
+    replicas: HashMap<u16, Vec<u16>>,
     /// The nodes of the last topology, primaries first.
     current: Vec<u16>,
     primaries: usize,
@@ -52,6 +54,14 @@ impl SlotMap {
         table.nodes.get(usize::from(at)).cloned()
     }
 
+    /// One of the replicas of a slot's owner, by chance.
+    pub(crate) fn replica(&self, slot: Slot) -> Option<Arc<Node>> {
+        let at = self.slots[usize::from(slot.get())].load(Ordering::Acquire);
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let replica = fastrand::choice(table.replicas.get(&at)?)?;
+        table.nodes.get(usize::from(*replica)).cloned()
+    }
+
     pub(crate) fn node(&self, address: &Address) -> Arc<Node> {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let at = table.place(address);
@@ -77,13 +87,16 @@ impl SlotMap {
         let mut owners = vec![NOBODY; usize::from(Slot::COUNT)];
         let mut primaries = Vec::new();
         let mut replicas = Vec::new();
+        let mut of_primary = HashMap::new();
         for shard in shards {
             let at = table.place(&shard.primary);
             owners[usize::from(shard.first.get())..=usize::from(shard.last.get())].fill(at);
             if !primaries.contains(&at) {
                 primaries.push(at);
             }
-            replicas.extend(shard.replicas.iter().map(|address| table.place(address)));
+            let own: Vec<u16> = shard.replicas.iter().map(|address| table.place(address)).collect();
+            replicas.extend(&own);
+            of_primary.insert(at, own);
         }
         for (slot, owner) in self.slots.iter().zip(owners) {
             slot.store(owner, Ordering::Release);
@@ -91,6 +104,7 @@ impl SlotMap {
         replicas.retain(|at| !primaries.contains(at));
         replicas.sort_unstable();
         replicas.dedup();
+        table.replicas = of_primary;
         table.primaries = primaries.len();
         table.current = primaries;
         table.current.extend(replicas);

@@ -1,4 +1,4 @@
-//! One node and its one shared connection. The only file that opens a socket for commands.
+//! One node and its connections. The only file that opens a socket for commands.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +12,7 @@ use redis::{
 
 use crate::Address;
 use crate::address::Seeds;
+use crate::confirm::Confirming;
 
 /// How long one attempt to connect may take.
 pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(1);
@@ -20,15 +21,26 @@ pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(crate) struct Link {
     pub(crate) connection: MultiplexedConnection,
-    generation: u64,
     ended: Arc<AtomicBool>,
+}
+
+impl Link {
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
 }
 
 pub(crate) struct Node {
     pub(crate) address: Address,
     pub(crate) requests: AtomicU64,
-    link: Mutex<Option<Link>>,
-    opening: tokio::sync::Mutex<u64>,
+    /// Commands of everybody.
+    shared: Line,
+    /// Reads of everybody, that a replica may answer.
+    reading: Line,
+    /// Connections that one request at a time has for itself.
+    pub(crate) apart: Pool,
+    /// Writes that wait for their confirmation.
+    pub(crate) confirming: Confirming,
 }
 
 impl Node {
@@ -36,24 +48,66 @@ impl Node {
         Node {
             address,
             requests: AtomicU64::new(0),
-            link: Mutex::new(None),
-            opening: tokio::sync::Mutex::new(0),
+            shared: Line::default(),
+            reading: Line::default(),
+            apart: Pool::default(),
+            confirming: Confirming::default(),
         }
     }
 
     /// The shared connection; opened by the first who asks, while the others wait for it.
     pub(crate) async fn link(&self, login: &Seeds) -> RedisResult<Link> {
+        self.shared.link(async |ended| open(&self.address, login, ended).await).await
+    }
+
+    /// The shared connection for reads that a replica answers too.
+    pub(crate) async fn reading_link(&self, login: &Seeds) -> RedisResult<Link> {
+        let open = async |ended: &Arc<AtomicBool>| {
+            let mut connection = open(&self.address, login, ended).await?;
+            match connection.send_packed_command(&redis::cmd("READONLY")).await {
+                // A single server knows no replicas of slots, and answers reads all the same.
+                Ok(_) => Ok(connection),
+                Err(cause) if cause.is_io_error() || cause.is_unrecoverable_error() => Err(cause),
+                Err(_) => Ok(connection),
+            }
+        };
+        self.reading.link(open).await
+    }
+
+    /// Forgets a connection that failed, unless a newer one has taken its place.
+    pub(crate) fn forget(&self, failed: &Link) {
+        self.shared.forget(failed);
+        self.reading.forget(failed);
+    }
+
+    pub(crate) fn count(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A place for one shared connection.
+#[derive(Default)]
+struct Line {
+    link: Mutex<Option<Link>>,
+    opening: tokio::sync::Mutex<()>,
+}
+
+impl Line {
+    async fn link(
+        &self,
+        open: impl AsyncFnOnce(&Arc<AtomicBool>) -> RedisResult<MultiplexedConnection>,
+    ) -> RedisResult<Link> {
         if let Some(link) = self.standing() {
             return Ok(link);
         }
-        let mut generation = self.opening.lock().await;
+        let _opening = self.opening.lock().await;
         if let Some(link) = self.standing() {
             return Ok(link);
         }
-        *generation += 1;
         let ended = Arc::default();
-        let connection = open(&self.address, login, &ended).await?;
-        let link = Link { connection, generation: *generation, ended };
+        // Rare, and large: a request that finds its connection open does not carry the way to open one.
+        let connection = Box::pin(open(&ended)).await?;
+        let link = Link { connection, ended };
         *self.slot() = Some(link.clone());
         Ok(link)
     }
@@ -61,23 +115,50 @@ impl Node {
     /// A connection that was cut while nothing was under way is not used again: whatever was handed to it would
     /// count as sent, and be reported as perhaps carried out.
     fn standing(&self) -> Option<Link> {
-        self.slot().clone().filter(|link| !link.ended.load(Ordering::Acquire))
+        self.slot().clone().filter(|link| !link.has_ended())
     }
 
-    /// Forgets a connection that failed, unless a newer one has taken its place.
-    pub(crate) fn forget(&self, failed: &Link) {
+    fn forget(&self, failed: &Link) {
         let mut slot = self.slot();
-        if slot.as_ref().is_some_and(|link| link.generation == failed.generation) {
+        if slot.as_ref().is_some_and(|link| Arc::ptr_eq(&link.ended, &failed.ended)) {
             *slot = None;
         }
     }
 
-    pub(crate) fn count(&self) {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-    }
-
     fn slot(&self) -> MutexGuard<'_, Option<Link>> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How many connections a pool keeps for the next who needs one.
+const IDLE: usize = 8;
+
+/// Connections that are lent to one request at a time.
+#[derive(Default)]
+pub(crate) struct Pool(Mutex<Vec<Link>>);
+
+impl Pool {
+    /// A connection that nobody else uses. Who does not [give it back](Pool::give_back), closes it.
+    pub(crate) async fn take(&self, address: &Address, login: &Seeds) -> RedisResult<Link> {
+        while let Some(link) = self.idle().pop() {
+            if !link.has_ended() {
+                return Ok(link);
+            }
+        }
+        let ended = Arc::default();
+        Ok(Link { connection: Box::pin(open(address, login, &ended)).await?, ended })
+    }
+
+    /// Only for a connection with no answer outstanding and no state left.
+    pub(crate) fn give_back(&self, link: Link) {
+        let mut idle = self.idle();
+        if idle.len() < IDLE && !link.has_ended() {
+            idle.push(link);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Link>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

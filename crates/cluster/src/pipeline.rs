@@ -8,15 +8,16 @@ use futures_util::future::join_all;
 use redis::Value;
 use tokio::time::Instant;
 
+use crate::answer::{Answer, Step};
+use crate::error::Call;
 use crate::node::Node;
-use crate::redirect::Refusal;
 use crate::{Address, Client, Command, Error, Repeat};
 
-type Answer = Result<Value, Error>;
+type Outcome = Result<Value, Error>;
 
 /// What the first attempt, all commands of a node in one write, came to for one of them.
 enum First {
-    Answered(Answer),
+    Answered(Outcome),
     /// Not carried out, and worth another attempt of its own.
     Again,
 }
@@ -28,8 +29,8 @@ impl Client {
     /// Commands of one slot are carried out in the order of the calls, but what was redirected, or named a script that a
     /// node did not know, comes later: it is sent again by itself, in the order of those that were. Never is a command
     /// repeated because another one failed. `repeat` holds for each command.
-    pub async fn pipeline(&self, commands: Vec<Command>, repeat: Repeat) -> Vec<Answer> {
-        let mut answers: Vec<Option<Answer>> = commands.iter().map(|_| None).collect();
+    pub async fn pipeline(&self, commands: Vec<Command>, repeat: Repeat) -> Vec<Outcome> {
+        let mut answers: Vec<Option<Outcome>> = commands.iter().map(|_| None).collect();
         let mut by_slot: BTreeMap<Slot, Vec<usize>> = BTreeMap::new();
         for (place, command) in commands.iter().enumerate() {
             match command.slot() {
@@ -83,12 +84,16 @@ impl Client {
         for &place in places {
             pipeline.add_command(commands[place].cmd().clone());
             node.count();
+            commands[place].slot_of_keys().inspect(|slot| self.shared().counters.slot(*slot));
         }
         let mut connection = link.connection.clone();
         let sent = connection.send_packed_commands(&pipeline, 0, places.len());
         let cause = match tokio::time::timeout_at(until, sent).await {
             Ok(Ok(replies)) if replies.len() == places.len() => {
-                return replies.into_iter().map(|reply| self.first_answer(reply, node)).collect();
+                let answers = places.iter().zip(replies);
+                return answers
+                    .map(|(&place, reply)| self.first_answer(&commands[place], repeat, reply, node))
+                    .collect();
             }
             Ok(Ok(replies)) => format!("{} replies to {} commands", replies.len(), places.len()),
             Ok(Err(cause)) => cause.to_string(),
@@ -101,32 +106,31 @@ impl Client {
             Repeat::Never => {
                 let unknown = |&place: &usize| {
                     let slot = commands[place].slot()?;
-                    Err(Error::unknown(slot, &node.address, &cause))
+                    Err(Error::unknown(Some(slot), &node.address, &cause))
                 };
                 places.iter().map(|place| First::Answered(unknown(place))).collect()
             }
         }
     }
 
-    fn first_answer(&self, reply: Value, node: &Node) -> First {
+    fn first_answer(&self, command: &Command, repeat: Repeat, reply: Value, node: &Node) -> First {
         let Value::ServerError(fault) = reply else { return First::Answered(Ok(reply)) };
         let (code, detail) = (fault.code(), fault.details().unwrap_or_default());
-        match Refusal::read(code, detail, &node.address) {
-            Refusal::Other | Refusal::ExecAbort => {
-                First::Answered(Err(Error::server(code, detail, &node.address)))
+        let answer = Answer::read(code, detail, &node.address);
+        match answer.step(repeat) {
+            Step::Tell => {
+                let call = Call::of(format!("{command:?}"), &answer, self.shared());
+                return First::Answered(Err(Error::server(code, detail, &node.address, call)));
             }
-            Refusal::Moved { slot, to } => {
+            Step::Follow { slot, to } => {
                 self.shared().counters.moved();
                 self.shared().map.patch(slot, &to);
                 self.shared().refresher.request();
-                First::Again
             }
-            Refusal::Ask { .. } | Refusal::TryAgain | Refusal::NoScript => First::Again,
-            Refusal::NotServing(_) | Refusal::BadRedirect(_) => {
-                self.shared().refresher.request();
-                First::Again
-            }
+            Step::RefreshAndWait => self.shared().refresher.request(),
+            Step::AskThere { .. } | Step::Wait | Step::SendText => {}
         }
+        First::Again
     }
 
     async fn one_by_one(
@@ -134,7 +138,7 @@ impl Client {
         commands: &[Command],
         places: Vec<usize>,
         repeat: Repeat,
-    ) -> Vec<(usize, Answer)> {
+    ) -> Vec<(usize, Outcome)> {
         let mut answers = Vec::with_capacity(places.len());
         for place in places {
             answers.push((place, self.call(commands[place].clone(), repeat).await));

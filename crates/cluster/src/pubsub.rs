@@ -11,9 +11,9 @@ use redis::{AsyncConnectionConfig, Cmd, PushInfo, PushKind, Value};
 use tokio::sync::{Notify, mpsc};
 
 use crate::Address;
+use crate::answer::{Answer, Class};
 use crate::client::Shared;
 use crate::node::{CONNECT_LIMIT, client};
-use crate::redirect::Refusal;
 
 /// How many notices wait for a subscriber that does not read; more are dropped, since each is a hint.
 const BACKLOG: usize = 64;
@@ -261,9 +261,8 @@ impl Listener {
                 true
             }
             Ok(Ok(Value::ServerError(fault))) => {
-                if let Refusal::Moved { slot, to } =
-                    Refusal::read(fault.code(), fault.details().unwrap_or_default(), owner)
-                {
+                let answer = Answer::read(fault.code(), fault.details().unwrap_or_default(), owner);
+                if let Class::Moved { slot, to } = answer.class {
                     shared.map.patch(slot, &to);
                 }
                 shared.refresher.request();

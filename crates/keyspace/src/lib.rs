@@ -94,6 +94,7 @@
 extern crate alloc;
 
 mod alphabet;
+mod colocated;
 mod command_table;
 mod crc;
 mod escaped;
@@ -115,6 +116,7 @@ mod template;
 mod trace;
 
 pub use alphabet::{Alphabet, AlphabetError};
+pub use colocated::{Apart, Colocated};
 pub use command_table::{Command, Keys, Place, Unplaced, Use, keys_of};
 pub use crc::crc16;
 pub use escaped::Escaped;

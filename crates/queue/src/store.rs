@@ -1,7 +1,7 @@
 //! The transitions of one part of a queue, a function each. The only file that talks to the server.
 
-use echomq_cluster::{Client, Command, Error, Repeat, Value};
-use echomq_keyspace::{JobId, PartKeys};
+use echomq_cluster::{Client, Command, Error, Repeat, Script, Transaction, Value};
+use echomq_keyspace::{Colocated, JobId, PartKeys};
 
 use crate::clock::Clock;
 use crate::reply::{Reply, bytes, integer};
@@ -152,7 +152,7 @@ pub(crate) struct Store {
 impl Store {
     pub(crate) async fn open(&self, kind: &str) -> Result<Opened, Error> {
         let keys = [self.keys.meta()];
-        let call = Command::script(&scripts::OPEN, keys.into_iter()).arg(LAYOUT).arg(kind);
+        let call = script(&scripts::OPEN, keys)?.arg(LAYOUT).arg(kind);
         let reply = self.run("open", call, Repeat::Idempotent).await?;
         match reply.parts()? {
             ("open", [producer, kind, now]) => Ok(Opened::Open {
@@ -186,7 +186,7 @@ impl Store {
         let row_keys: Vec<Vec<u8>> = rows.iter().map(|row| self.keys.job(&row.id)).collect();
         let mut keys = vec![self.keys.pending(), self.keys.schedule(), self.keys.meta()];
         keys.extend(row_keys.iter().map(Vec::as_slice));
-        let mut call = Command::script(&scripts::ENQUEUE, keys.into_iter())
+        let mut call = script(&scripts::ENQUEUE, keys)?
             .arg(self.clock.argument())
             .arg(self.first_id_byte())
             .arg(self.keys.wake());
@@ -196,22 +196,25 @@ impl Store {
         self.run("enqueue", call, Repeat::Never).await
     }
 
-    /// gate, MSETNX, list and defer in one transaction. The scripts go by text: an unknown SHA would fail alone
-    /// in there, after the rows were written.
+    /// gate, MSETNX, list and defer in one transaction.
     async fn enqueue_large(&self, rows: &[Row]) -> Result<Reply, Error> {
         let mark = self.keys.mark(&rows[0].id);
         let (pending, meta) = (self.keys.pending(), self.keys.meta());
-        let gate = Command::script_text(&scripts::GATE, [pending, meta, &mark].into_iter()).arg(rows.len());
+        let gate = script(&scripts::GATE, [pending, meta, &mark])?.arg(rows.len());
         let mut write = Command::new("MSETNX");
         for row in rows {
             write = write.key(self.keys.job(&row.id)).arg(&row.body);
         }
         let mut commands = vec![gate, write.key(&mark).arg("ok")];
         let (now, later): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.due == Due::Now);
-        commands.extend((!now.is_empty()).then(|| self.list_call(&now, &mark)));
-        commands.extend((!later.is_empty()).then(|| self.defer_call(&later, &mark)));
+        if !now.is_empty() {
+            commands.push(self.list_call(&now, &mark)?);
+        }
+        if !later.is_empty() {
+            commands.push(self.defer_call(&later, &mark)?);
+        }
         commands.push(Command::new("DEL").key(&mark));
-        let mut replies = self.client.transaction(commands, Repeat::Never).await?;
+        let mut replies = self.client.transaction(Transaction::of(commands)?, Repeat::Never).await?;
         // list and defer see the same mark, so either's word is the answer.
         replies.pop();
         match replies.pop() {
@@ -221,26 +224,25 @@ impl Store {
         }
     }
 
-    fn list_call(&self, rows: &[&Row], mark: &[u8]) -> Command {
+    fn list_call(&self, rows: &[&Row], mark: &[u8]) -> Result<Command, Error> {
         let keys = [self.keys.pending(), self.keys.meta(), mark];
         let in_order = rows.is_sorted_by(|a, b| a.id.as_bytes() < b.id.as_bytes());
-        let call = Command::script_text(&scripts::LIST, keys.into_iter())
-            .arg(if in_order { "same" } else { "each" })
-            .arg(self.keys.wake());
-        rows.iter().fold(call, |call, row| call.arg(row.id.as_bytes()))
+        let call =
+            script(&scripts::LIST, keys)?.arg(if in_order { "same" } else { "each" }).arg(self.keys.wake());
+        Ok(rows.iter().fold(call, |call, row| call.arg(row.id.as_bytes())))
     }
 
-    fn defer_call(&self, rows: &[&Row], mark: &[u8]) -> Command {
-        let call = Command::script_text(&scripts::DEFER, [self.keys.schedule(), mark].into_iter())
+    fn defer_call(&self, rows: &[&Row], mark: &[u8]) -> Result<Command, Error> {
+        let call = script(&scripts::DEFER, [self.keys.schedule(), mark])?
             .arg(self.clock.argument())
             .arg(self.keys.wake());
-        rows.iter().fold(call, |call, row| call.arg(due_argument(row.due)).arg(row.id.as_bytes()))
+        Ok(rows.iter().fold(call, |call, row| call.arg(due_argument(row.due)).arg(row.id.as_bytes())))
     }
 
     /// Which of these ids have a row.
     pub(crate) async fn taken(&self, ids: &[&JobId]) -> Result<Vec<bool>, Error> {
-        let checks = ids.iter().map(|id| Command::new("EXISTS").key(self.keys.job(id))).collect();
-        let replies = self.client.transaction(checks, Repeat::Idempotent).await?;
+        let checks = ids.iter().map(|id| Command::new("EXISTS").key(self.keys.job(id)));
+        let replies = self.client.transaction(Transaction::of(checks)?, Repeat::Idempotent).await?;
         Ok(replies.iter().map(|reply| *reply == Value::Int(1)).collect())
     }
 
@@ -252,7 +254,7 @@ impl Store {
             self.keys.meta(),
             self.keys.tries(),
         ];
-        let call = Command::script(&scripts::CLAIM, keys.into_iter())
+        let call = script(&scripts::CLAIM, keys)?
             .arg(most.min(MOST_IDS))
             .arg(lease_ms)
             .arg(owner)
@@ -321,7 +323,7 @@ impl Store {
         let rows: Vec<Vec<u8>> = ids.iter().map(|id| self.keys.job(id)).collect();
         let mut keys = self.claim_keys();
         keys.extend(rows.iter().map(Vec::as_slice));
-        let call = Command::script(&scripts::COMPLETE, keys.into_iter())
+        let call = script(&scripts::COMPLETE, keys)?
             .arg(lease.token)
             .arg(lease.entry())
             .arg(self.first_id_byte())
@@ -337,7 +339,7 @@ impl Store {
     ) -> Result<Vec<JobId>, Error> {
         let mut keys = self.claim_keys();
         keys.push(self.keys.schedule());
-        let mut call = Command::script(&scripts::RETRY, keys.into_iter())
+        let mut call = script(&scripts::RETRY, keys)?
             .arg(lease.token)
             .arg(lease.entry())
             .arg(self.clock.argument())
@@ -357,7 +359,7 @@ impl Store {
     ) -> Result<Vec<JobId>, Error> {
         let mut keys = self.claim_keys();
         keys.push(self.keys.dead());
-        let mut call = Command::script(&scripts::BURY, keys.into_iter())
+        let mut call = script(&scripts::BURY, keys)?
             .arg(lease.token)
             .arg(lease.entry())
             .arg(self.clock.argument())
@@ -371,10 +373,8 @@ impl Store {
     /// Hands jobs back unrun; no attempt is counted.
     pub(crate) async fn release(&self, lease: &Lease, ids: &[JobId]) -> Result<Vec<JobId>, Error> {
         let keys = [self.keys.active(), self.keys.leases(), self.keys.pending(), self.keys.tries()];
-        let mut call = Command::script(&scripts::RELEASE, keys.into_iter())
-            .arg(lease.token)
-            .arg(lease.entry())
-            .arg(self.keys.wake());
+        let mut call =
+            script(&scripts::RELEASE, keys)?.arg(lease.token).arg(lease.entry()).arg(self.keys.wake());
         for id in ids {
             call = call.arg(id.as_bytes());
         }
@@ -403,9 +403,8 @@ impl Store {
 
     /// Lets the leases begin anew; returns those that hold nothing any more.
     pub(crate) async fn extend(&self, leases: &[Lease], lease_ms: u64) -> Result<Vec<Lease>, Error> {
-        let mut call = Command::script(&scripts::EXTEND, [self.keys.leases()].into_iter())
-            .arg(self.clock.argument())
-            .arg(lease_ms);
+        let mut call =
+            script(&scripts::EXTEND, [self.keys.leases()])?.arg(self.clock.argument()).arg(lease_ms);
         for lease in leases {
             call = call.arg(lease.entry());
         }
@@ -423,7 +422,7 @@ impl Store {
     /// Moves due jobs to pending, `most` at most.
     pub(crate) async fn promote(&self, most: usize) -> Result<Promoted, Error> {
         let keys = [self.keys.schedule(), self.keys.pending(), self.keys.meta(), self.keys.tries()];
-        let call = Command::script(&scripts::PROMOTE, keys.into_iter())
+        let call = script(&scripts::PROMOTE, keys)?
             .arg(self.clock.argument())
             .arg(most.min(MOST_IDS))
             .arg(self.keys.wake());
@@ -445,7 +444,7 @@ impl Store {
     ) -> Result<Reclaimed, Error> {
         let mut keys = self.claim_keys();
         keys.extend([self.keys.pending(), self.keys.dead()]);
-        let call = Command::script(&scripts::RECLAIM, keys.into_iter())
+        let call = script(&scripts::RECLAIM, keys)?
             .arg(self.clock.argument())
             .arg(most.min(MOST_IDS))
             .arg(lost_limit)
@@ -464,22 +463,20 @@ impl Store {
 
     /// True when this call paused the queue, false when it was paused already.
     pub(crate) async fn pause(&self, who: &str) -> Result<bool, Error> {
-        let call = Command::script(&scripts::PAUSE, [self.keys.meta()].into_iter())
-            .arg(self.clock.argument())
-            .arg(who);
+        let call = script(&scripts::PAUSE, [self.keys.meta()])?.arg(self.clock.argument()).arg(who);
         self.changed("pause", call, "paused").await
     }
 
     /// True when this call resumed the queue, false when it was not paused.
     pub(crate) async fn resume(&self) -> Result<bool, Error> {
-        let call = Command::script(&scripts::RESUME, [self.keys.meta()].into_iter()).arg(self.keys.wake());
+        let call = script(&scripts::RESUME, [self.keys.meta()])?.arg(self.keys.wake());
         self.changed("resume", call, "resumed").await
     }
 
     /// How many jobs may wait.
     pub(crate) async fn bound(&self, most: Option<u64>) -> Result<bool, Error> {
         let most = most.map(|most| most.to_string()).unwrap_or_default();
-        let call = Command::script(&scripts::BOUND, [self.keys.meta()].into_iter()).arg(most);
+        let call = script(&scripts::BOUND, [self.keys.meta()])?.arg(most);
         self.changed("bound", call, "bound").await
     }
 
@@ -492,9 +489,7 @@ impl Store {
             self.keys.leases(),
             self.keys.meta(),
         ];
-        let reply = self
-            .run("counts", Command::script(&scripts::COUNTS, keys.into_iter()), Repeat::Idempotent)
-            .await?;
+        let reply = self.run("counts", script(&scripts::COUNTS, keys)?, Repeat::Idempotent).await?;
         match reply.parts()? {
             ("counts", [pending, active, schedule, dead, due, claims, Value::Array(meta)]) => Ok(Counted {
                 pending: reply.integer(Some(pending))?,
@@ -522,7 +517,7 @@ impl Store {
             self.keys.tries(),
             &row,
         ];
-        let call = Command::script(&scripts::FIND, keys.into_iter()).arg(id.as_bytes());
+        let call = script(&scripts::FIND, keys)?.arg(id.as_bytes());
         let reply = self.run("find", call, Repeat::Idempotent).await?;
         match reply.parts()? {
             ("absent", _) => Ok(None),
@@ -581,4 +576,8 @@ fn here(value: Value) -> Result<Body, Error> {
         Value::BulkString(row) => Ok(Body::Here(row)),
         other => Err(Error::reply("GET", &other)),
     }
+}
+
+fn script<'k>(script: &'static Script, keys: impl IntoIterator<Item = &'k [u8]>) -> Result<Command, Error> {
+    Ok(Command::script(script, &Colocated::of(keys)?))
 }

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use echomq_cluster::{Address, Client, Command, DEADLINE, Error, Repeat, Value};
+use echomq_cluster::{Address, Client, Command, DEADLINE, Error, Repeat, Transaction, Value};
 use echomq_keyspace::Slot;
 use futures_util::future::join_all;
 use testkit::{Cluster, LIMIT, wait_until};
@@ -42,7 +42,10 @@ async fn requests_go_on_when_the_replica_of_a_killed_primary_is_promoted() {
     cluster.kill(0);
     let (set, both, read, count) = tokio::join!(
         try_ask(&connected, Repeat::Idempotent, "SET", &after, &["2"]),
-        connected.transaction(vec![Command::new("EXISTS").key(&before)], Repeat::Idempotent),
+        connected.transaction(
+            Transaction::of(vec![Command::new("EXISTS").key(&before)]).unwrap(),
+            Repeat::Idempotent
+        ),
         try_ask(&connected, Repeat::Idempotent, "GET", &before, &[]),
         try_ask(&apart, Repeat::Never, "INCR", &n, &[]),
     );
@@ -161,7 +164,7 @@ async fn every_kind_of_request_to_a_silent_server_ends_at_its_deadline() {
             client.call(get(), repeat).await.unwrap_err();
             assert_took("a command", started, SHORT);
             let started = Instant::now();
-            client.transaction(vec![get()], repeat).await.unwrap_err();
+            client.transaction(Transaction::of([get()]).unwrap(), repeat).await.unwrap_err();
             assert_took("a transaction", started, SHORT);
         }
     }

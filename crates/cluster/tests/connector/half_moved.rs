@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use echomq_cluster::{Client, Command, DEADLINE, Error, Repeat, Script, Value};
+use echomq_cluster::{Client, Command, DEADLINE, Error, Repeat, Script, Transaction, Value};
+use echomq_keyspace::Colocated;
 use futures_util::future::join_all;
 use testkit::Cluster;
 
@@ -66,7 +67,7 @@ fn incr_both(keys: &[String; 2]) -> Vec<Command> {
 }
 
 fn script_both(keys: &[String; 2]) -> Command {
-    Command::script(&COUNT_BOTH, keys.iter().map(String::as_bytes))
+    Command::script(&COUNT_BOTH, &Colocated::of(keys.iter()).unwrap())
 }
 
 /// The call ends at its deadline with the news that the slot is being moved. A machine that stands still just then
@@ -92,10 +93,12 @@ async fn a_transaction_whose_keys_are_all_on_one_side_is_carried_out_there_once(
     let cluster = testkit::cluster();
     let (client, tag, keys) = two_numbers(&cluster).await;
     tag.half_move(&cluster, &[]);
-    let replies = client.transaction(incr_both(&keys), Repeat::Never).await.unwrap();
+    let replies =
+        client.transaction(Transaction::of(incr_both(&keys)).unwrap(), Repeat::Never).await.unwrap();
     assert_eq!(replies, [Value::Int(2), Value::Int(2)], "both are at the source");
     cluster.move_keys(tag.from, tag.to, &keys);
-    let replies = client.transaction(incr_both(&keys), Repeat::Never).await.unwrap();
+    let replies =
+        client.transaction(Transaction::of(incr_both(&keys)).unwrap(), Repeat::Never).await.unwrap();
     assert_eq!(replies, [Value::Int(3), Value::Int(3)], "both are at the target");
     let script = client.call(script_both(&keys), Repeat::Never).await.unwrap();
     assert_eq!(script, Value::Array(vec![Value::Int(4), Value::Int(4)]));
@@ -114,8 +117,10 @@ async fn what_touches_keys_on_both_sides_waits_to_its_deadline_and_writes_nothin
         cluster.move_keys(tag.from, tag.to, there);
         let before = tag.dump(&cluster);
 
-        assert_waits_for_the_move(&tag, async || client.transaction(incr_both(&keys), Repeat::Never).await)
-            .await;
+        assert_waits_for_the_move(&tag, async || {
+            client.transaction(Transaction::of(incr_both(&keys)).unwrap(), Repeat::Never).await
+        })
+        .await;
         assert_waits_for_the_move(&tag, async || client.call(script_both(&keys), Repeat::Never).await).await;
         let set = || Command::new("MSET").key(&keys[0]).arg("x").key(&keys[1]).arg("y");
         assert_waits_for_the_move(&tag, async || client.call(set(), Repeat::Idempotent).await).await;
@@ -132,7 +137,7 @@ async fn what_waits_for_a_move_is_carried_out_once_when_it_ends() {
     let client = client.with_deadline(DEADLINE);
     tag.half_move(&cluster, &[&keys[0]]);
     let waiting = async {
-        let transaction = client.transaction(incr_both(&keys), Repeat::Never);
+        let transaction = client.transaction(Transaction::of(incr_both(&keys)).unwrap(), Repeat::Never);
         let script = client.call(script_both(&keys), Repeat::Never);
         tokio::join!(transaction, script)
     };

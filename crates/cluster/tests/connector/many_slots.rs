@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use echomq_cluster::{Command, DEADLINE, Repeat, Script, Value};
+use echomq_cluster::{Command, DEADLINE, Repeat, Script, Transaction, Value};
+use echomq_keyspace::Colocated;
 
 use crate::scene::{Tag, ask, client, text};
 
@@ -76,7 +77,7 @@ async fn c016_a_pipeline_is_routed_per_command_and_answers_in_the_order_of_the_c
     assert!(apart.as_ref().unwrap_err().is_crossslot());
 
     let atomic = vec![Command::new("INCR").key(orders.key("n")), Command::new("INCR").key(billing.key("m"))];
-    assert!(client.transaction(atomic, Repeat::Never).await.unwrap_err().is_crossslot());
+    assert!(Transaction::of(atomic).unwrap_err().is_crossslot());
     assert_eq!(ask(&client, "GET", &orders.key("n"), &[]).await, text("42"));
 }
 
@@ -91,7 +92,7 @@ async fn c023_no_keys_is_an_empty_result_without_a_round_trip() {
     assert!(client.pipeline(Vec::new(), Repeat::Never).await.is_empty());
     let error = client.call(Command::new("DEL"), Repeat::Never).await.unwrap_err();
     assert!(error.to_string().contains("names no key"), "{error}");
-    assert!(client.transaction(Vec::new(), Repeat::Never).await.is_err());
+    assert!(Transaction::of(Vec::new()).is_err());
     assert_eq!(client.stats().requests, before);
 }
 
@@ -104,7 +105,7 @@ async fn c035_only_the_commands_of_a_pipeline_that_a_node_did_not_know_are_sent_
         let by_script = n.is_multiple_of(2);
         let key = tags[n % 3].key(if by_script { "script" } else { "plain" });
         if by_script {
-            Command::script(&COUNT, [key.as_bytes()].into_iter())
+            Command::script(&COUNT, &Colocated::of([&key]).unwrap())
         } else {
             Command::new("INCR").key(key)
         }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use echomq_cluster::{Command, DEADLINE, Repeat, Value};
+use echomq_cluster::{Command, DEADLINE, Repeat, Transaction, Value};
 use echomq_keyspace::Slot;
 use futures_util::future::join_all;
 use testkit::Cluster;
@@ -58,7 +58,7 @@ async fn transactions_alone_find_the_way_after(cluster: &Cluster, move_slot: Mov
             let there = if n == 1 { [tag.from, tag.to] } else { [tag.to, tag.from] };
             move_slot(cluster, tag.slot, there[0], there[1]);
         }
-        let replies = client.transaction(both(), Repeat::Never).await.unwrap();
+        let replies = client.transaction(Transaction::of(both()).unwrap(), Repeat::Never).await.unwrap();
         assert_eq!(replies, [Value::Int(n), Value::Int(10 * n)]);
     }
     assert_eq!(client.stats().moved, 2);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use echomq_cluster::{Client, Command, Notice, Repeat, Subscription, Value};
+use echomq_cluster::{Client, Command, Notice, Repeat, Subscription, Transaction, Value};
 use echomq_keyspace::{KeyKind, KeyName, Part, PartKeys, Prefix, QueueName, Slot};
 
 use super::state::{Bytes, Fields, Scores, State};
@@ -189,7 +189,8 @@ impl Stage {
     }
 
     async fn together(&self, commands: Vec<Command>) -> Vec<Value> {
-        let replies = self.store.client.transaction(commands, Repeat::Never).await.unwrap();
+        let replies =
+            self.store.client.transaction(Transaction::of(commands).unwrap(), Repeat::Never).await.unwrap();
         let fault = replies.iter().find(|reply| matches!(reply, Value::ServerError(_)));
         assert_eq!(fault, None);
         replies
