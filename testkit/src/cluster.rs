@@ -169,6 +169,23 @@ impl Cluster {
         self.local.nodes().len() - 1
     }
 
+    /// Takes the node that was added last out of the cluster and ends it.
+    ///
+    /// # Panics
+    ///
+    /// When it owns slots, or when no node was added.
+    #[track_caller]
+    pub fn remove_node(&mut self) {
+        self.local.remove_node().unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// The slots that node `i` owns, as it says itself.
+    #[track_caller]
+    pub fn slots_of(&self, i: usize) -> Vec<u16> {
+        let own = self.view(i).into_iter().filter(|seen| seen.node == i);
+        own.flat_map(|seen| seen.slots).flat_map(|(first, last)| first..=last).collect()
+    }
+
     /// Waits until the cluster is whole and at rest: all nodes up and agreed, all replicas in sync.
     #[track_caller]
     pub fn wait_ready(&self) {

@@ -14,6 +14,7 @@
 
 mod cluster;
 mod failover;
+mod faults;
 mod moves;
 mod names;
 mod standalone;
@@ -21,6 +22,7 @@ mod stats;
 mod wait;
 
 pub use cluster::{Cluster, cluster, cluster_with};
+pub use faults::{Fault, Faults, Struck};
 pub use names::{engine, unique_queue, valkey9};
 pub use standalone::{Standalone, standalone};
 pub use stats::CommandStat;

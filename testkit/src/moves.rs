@@ -77,6 +77,16 @@ impl Cluster {
         self.finish_move(slot, from, to);
     }
 
+    /// A whole classic move, a call for each key.
+    #[track_caller]
+    pub fn move_slot_by_key(&self, slot: u16, from: usize, to: usize) {
+        self.begin_move(slot, from, to);
+        for key in self.keys_in(from, slot) {
+            self.move_keys(from, to, &[key]);
+        }
+        self.finish_move(slot, from, to);
+    }
+
     /// Ends an open move from `from` to `to`, and moves the slot back to `from`: there is no moment at which a key
     /// seems not to exist.
     #[track_caller]

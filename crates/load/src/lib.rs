@@ -5,13 +5,15 @@
 //! * [`enqueue_surely`] does not rest until it is known whether the jobs are in.
 //! * [`Latencies`] gathers durations and answers percentiles.
 //! * [`demo`] is the scenario that `echomq demo` shows.
+//! * [`chaos`] is a workload whose whole history is checked while a cluster is hurt.
 //!
 //! # What this crate does not do
 //!
 //! It prints nothing: a scenario tells its events to a callback and returns a report. It breaks no server but
-//! one that it started itself.
+//! one that it started itself; in [`chaos`] the caller brings who breaks them.
 
 mod audit;
+pub mod chaos;
 pub mod demo;
 mod latency;
 mod producer;

@@ -73,6 +73,26 @@ pub(crate) fn join(newcomer: &Node, nodes: &[&Node], deadline: Deadline) -> Resu
     acquainted(&everyone, deadline)
 }
 
+/// Makes the nodes of a running cluster forget one that owns no slots.
+pub(crate) fn leave(node: &Node, others: &[Node]) -> Result<(), Error> {
+    let view = view_of(node)?;
+    let Some(own) = view.iter().find(|member| member.is_myself()) else { return Ok(()) };
+    if !own.slots.is_empty() {
+        return Err(Error::invalid(format!("{} still owns slots; move them away first", node.who())));
+    }
+    let command = ["CLUSTER", "FORGET", &own.id];
+    for other in others.iter().filter(|other| other.is_running()) {
+        match other.ask::<()>(&command) {
+            // Who has forgotten a node tells the others.
+            Err(reply) if !reply.contains("Unknown node") => {
+                return Err(Error::refused(other.who(), &command, reply, &other.log_path()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Waits until the cluster is at rest and serves: every node agrees on members, slots and roles, reports
 /// `cluster_state:ok`, and every replica has its primary's data.
 pub(crate) fn ready(nodes: &[&Node], deadline: Deadline) -> Result<(), Error> {

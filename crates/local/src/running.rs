@@ -1,5 +1,6 @@
 //! Servers that this process started.
 
+use std::fs;
 use std::time::Duration;
 
 use crate::conf::Conf;
@@ -15,6 +16,8 @@ use crate::{Engine, Error};
 #[derive(Debug)]
 pub struct Local {
     nodes: Vec<Node>,
+    /// So many were there at the start.
+    founders: usize,
     is_cluster: bool,
     engine: Engine,
     conf: Conf,
@@ -30,7 +33,7 @@ impl Local {
         conf: Conf,
         folder: Folder,
     ) -> Local {
-        Local { nodes, is_cluster, engine, conf, folder }
+        Local { founders: nodes.len(), nodes, is_cluster, engine, conf, folder }
     }
 
     /// Where clients find it: `redis://127.0.0.1:<port>`, in a cluster with the addresses of all nodes, separated
@@ -67,6 +70,23 @@ impl Local {
         forming::join(&node, &others, deadline)?;
         self.nodes.push(node);
         Ok(&self.nodes[self.nodes.len() - 1])
+    }
+
+    /// Takes the node that was added last out of the cluster, and ends it: all others that run forget it, and its
+    /// folder is removed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_invalid`] if there is none, or while it owns slots: move them away first.
+    pub fn remove_node(&mut self) -> Result<(), Error> {
+        let Some((node, others)) = self.nodes.split_last().filter(|_| self.nodes.len() > self.founders)
+        else {
+            return Err(Error::invalid("no node was added that could be removed"));
+        };
+        forming::leave(node, others)?;
+        let dir = node.dir().to_owned();
+        self.nodes.pop();
+        fs::remove_dir_all(&dir).map_err(|error| Error::io(format!("can not remove {dir:?}"), error))
     }
 
     /// Starts node `i` on its old ports and data, after ending it if it runs, and returns when it answers. What its

@@ -136,6 +136,29 @@ fn a_node_that_is_added_is_known_to_all_and_owns_nothing() {
 }
 
 #[test]
+fn a_node_that_was_added_is_removed_once_it_owns_nothing_and_another_takes_its_place() {
+    let mut local = Launch::cluster(2).start().unwrap();
+    assert!(local.remove_node().unwrap_err().is_invalid(), "nobody was added");
+    let newcomer = local.add_node().unwrap();
+    let (dir, id) = (newcomer.dir().to_owned(), newcomer.ask::<String>(&["CLUSTER", "MYID"]).unwrap());
+    for node in local.nodes() {
+        node.ask::<()>(&["CLUSTER", "SETSLOT", "5", "NODE", &id]).unwrap();
+    }
+    let error = local.remove_node().unwrap_err();
+    assert!(error.is_invalid() && error.to_string().contains("still owns slots"), "{error}");
+
+    let owner: String = local.nodes()[0].ask(&["CLUSTER", "MYID"]).unwrap();
+    for node in local.nodes() {
+        node.ask::<()>(&["CLUSTER", "SETSLOT", "5", "NODE", &owner]).unwrap();
+    }
+    local.remove_node().unwrap();
+    assert!(local.nodes().len() == 2 && !dir.exists());
+    local.wait_ready(Duration::from_secs(20)).unwrap();
+    local.add_node().unwrap();
+    local.wait_ready(Duration::from_secs(20)).unwrap();
+}
+
+#[test]
 fn a_node_is_added_while_another_is_down() {
     let mut local = Launch::cluster(3).start().unwrap();
     local.nodes()[1].kill();
