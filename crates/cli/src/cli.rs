@@ -53,7 +53,7 @@ pub(crate) enum Verb {
     /// Explain and check keys: which slot, and why. Needs no server.
     #[command(subcommand)]
     Key(crate::key::Verb),
-    /// Prove key families that a file declares, and make constructors from it. Needs no server.
+    /// Prove key families that a file declares, make constructors from it, and hold real keys against it.
     #[command(subcommand)]
     Contract(crate::contract::Verb),
     Local(crate::local::Args),

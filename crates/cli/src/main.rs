@@ -45,7 +45,7 @@ fn run(Cli { global, verb }: Cli, screen: &mut Screen) -> anyhow::Result<Exit> {
     match verb {
         Verb::Demo => demo::run(screen),
         Verb::Key(verb) => key::run(verb, screen),
-        Verb::Contract(verb) => contract::run(verb, screen),
+        Verb::Contract(verb) => contract::run(verb, &global, screen),
         Verb::Local(args) => local::run(args, screen),
         Verb::Job(verb) => job::run(verb, &global, screen),
         Verb::Queue(verb) => queue::run(verb, &global, screen),

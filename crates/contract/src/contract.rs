@@ -133,6 +133,13 @@ impl Contract {
     pub fn parse(text: &str) -> Result<Contract, ContractError> {
         read::contract(text)
     }
+
+    /// The contract of EchoMQ's own keys: what the key file of a queue builds, and what the scripts touch.
+    pub fn echomq() -> Contract {
+        const TEXT: &str = include_str!("../contracts/echomq.toml");
+        Contract::parse(TEXT)
+            .unwrap_or_else(|error| unreachable!("held against the format by tests: {error}"))
+    }
 }
 
 impl FromStr for Contract {

@@ -38,16 +38,19 @@
 
 mod check;
 mod contract;
+mod directory;
 mod error;
 mod finding;
 mod generate;
 mod read;
+mod shape;
 mod spelling;
 
 #[doc = include_str!("../keyspace-toml.md")]
 pub mod format {}
 
 pub use contract::{Contract, Family, Field, Key, Mention, Operation, OperationKind, Pattern};
+pub use directory::{Directory, Entry, Likeness, Title};
 pub use error::ContractError;
 pub use finding::{Code, Finding, Place, Proof, Report, Severity};
 pub use generate::{Language, SourceFile, Unsound};

@@ -98,7 +98,7 @@ impl Spelling {
     }
 
     /// In how many ways this spells a key, 2 for all above.
-    fn ways(&self, key: &[u8]) -> usize {
+    pub(crate) fn ways(&self, key: &[u8]) -> usize {
         let mut places = HashMap::from([(START, 1)]);
         for &byte in key {
             let mut next = HashMap::new();

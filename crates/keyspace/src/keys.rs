@@ -5,6 +5,7 @@
 //! names spell the same key.
 
 use crate::escaped::Quoted;
+use crate::family::KeyType;
 use crate::id::JobId;
 use crate::names::{Prefix, QueueName};
 use crate::part::Part;
@@ -139,6 +140,21 @@ impl PartKeys {
         [&*self.mark_prefix, id.as_bytes()].concat()
     }
 
+    /// The keys that a part has once and that store something, each with its kind.
+    pub fn fixed(&self) -> [(KeyKind, &[u8]); 9] {
+        [
+            (KeyKind::Pending, self.pending()),
+            (KeyKind::Active, self.active()),
+            (KeyKind::Leases, self.leases()),
+            (KeyKind::Tries, self.tries()),
+            (KeyKind::Schedule, self.schedule()),
+            (KeyKind::Dead, self.dead()),
+            (KeyKind::Unique, self.unique()),
+            (KeyKind::UniqueOf, self.uniqueof()),
+            (KeyKind::Meta, self.meta()),
+        ]
+    }
+
     /// What stands before the id in [`PartKeys::job`]: `emq:{q}:job:`.
     pub fn job_prefix(&self) -> &[u8] {
         &self.job_prefix
@@ -216,6 +232,18 @@ impl KeyKind {
             KeyKind::Wake => "wake",
             KeyKind::Job => "job",
             KeyKind::Mark => "mark",
+        }
+    }
+
+    /// What a key of this kind holds.
+    pub const fn key_type(self) -> KeyType {
+        match self {
+            KeyKind::Pending | KeyKind::Active | KeyKind::Leases | KeyKind::Schedule | KeyKind::Dead => {
+                KeyType::SortedSet
+            }
+            KeyKind::Tries | KeyKind::Unique | KeyKind::UniqueOf | KeyKind::Meta => KeyType::Hash,
+            KeyKind::Wake => KeyType::Channel,
+            KeyKind::Job | KeyKind::Mark => KeyType::String,
         }
     }
 

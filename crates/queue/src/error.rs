@@ -4,6 +4,8 @@ use std::fmt;
 
 use echomq_keyspace::{Escaped, IdError, JobId, NameError};
 
+use crate::store::Mistyped;
+
 /// Why a call on a queue did not succeed. The text says what to do.
 pub struct Error(Box<Kind>);
 
@@ -16,6 +18,10 @@ enum Kind {
         queue: String,
         stored: String,
         ours: u32,
+    },
+    Mistyped {
+        queue: String,
+        mistyped: Mistyped,
     },
     Foreign {
         queue: String,
@@ -52,6 +58,10 @@ impl Error {
 
     pub(crate) fn layout(queue: &str, stored: &str, ours: u32) -> Error {
         Error::new(Kind::Layout { queue: queue.to_owned(), stored: stored.to_owned(), ours })
+    }
+
+    pub(crate) fn mistyped(queue: &str, mistyped: Mistyped) -> Error {
+        Error::new(Kind::Mistyped { queue: queue.to_owned(), mistyped })
     }
 
     pub(crate) fn other_kind(queue: &str, fixed: &str, wanted: &str) -> Error {
@@ -106,6 +116,11 @@ impl Error {
         matches!(&*self.0, Kind::Layout { .. })
     }
 
+    /// A key of the queue holds another type than ours: something else has stored it, or another version.
+    pub fn is_wrong_type(&self) -> bool {
+        matches!(&*self.0, Kind::Mistyped { .. })
+    }
+
     /// A payload is over the limit; nothing was sent.
     pub fn is_too_large(&self) -> bool {
         matches!(&*self.0, Kind::TooLarge { .. })
@@ -131,6 +146,11 @@ impl fmt::Display for Error {
                 f,
                 "queue \"{queue}\" is stored in layout {}, this program speaks layout {ours}: use a release that speaks the stored one",
                 Escaped(stored.as_bytes())
+            ),
+            Kind::Mistyped { queue, mistyped: Mistyped { key, found, expected } } => write!(
+                f,
+                "queue \"{queue}\" was not opened: its key \"{}\" holds a {found}, a {expected} is expected; nothing was written or deleted. Find out who stored it; then move it away (RENAME), or give the queue another name or prefix",
+                Escaped(key)
             ),
             Kind::Foreign { queue, fixed, wanted } => {
                 write!(

@@ -38,6 +38,9 @@ struct Parcel {
 
 impl Producer {
     pub(crate) async fn open(store: &Store, queue: &str, wanted: Option<Kind>) -> Result<Producer, Error> {
+        if let Some(mistyped) = store.mistyped().await? {
+            return Err(Error::mistyped(queue, mistyped));
+        }
         let wanted = wanted.as_ref().map_or("", Kind::as_str);
         match store.open(wanted).await? {
             Opened::Open { producer, kind, now_ms } => Ok(Producer {

@@ -1,5 +1,7 @@
 //! The transitions of one part of a queue, a function each. The only file that talks to the server.
 
+mod types;
+
 use echomq_cluster::{Client, Command, Error, Repeat, Script, Transaction, Value};
 use echomq_keyspace::{Colocated, JobId, PartKeys};
 
@@ -7,6 +9,8 @@ use crate::clock::Clock;
 use crate::reply::{Reply, bytes, integer};
 use crate::scripts;
 use crate::tries::Tries;
+
+pub(crate) use self::types::Mistyped;
 
 /// The stored layout that this release speaks.
 pub(crate) const LAYOUT: u32 = 1;

@@ -32,7 +32,7 @@ impl File {
         Contract::parse(&text).map_err(|error| anyhow!("{shown} is no contract: {error}"))
     }
 
-    fn is_stdin(&self) -> bool {
+    pub(crate) fn is_stdin(&self) -> bool {
         self.file == Path::new("-")
     }
 }

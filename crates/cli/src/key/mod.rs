@@ -1,7 +1,7 @@
 //! `echomq key`: what can be known of a key without a server.
 
 mod check;
-mod input;
+pub(crate) mod input;
 mod slot;
 mod tag;
 mod trace;

@@ -1,6 +1,7 @@
 //! Contracts and what is said of them.
 
 mod cases;
+mod directory;
 mod example;
 mod faults;
 mod format;

@@ -42,6 +42,7 @@ fn the_contract_has_every_key_of_the_key_file_with_its_type_and_no_other() {
         assert_eq!(fields, if kind.has_id() { vec!["q", "id"] } else { vec!["q"] }, "{kind}");
         let rest = key.pattern.text.strip_prefix("emq:{q}:").unwrap();
         assert_eq!(documented.get(rest), Some(&key.key_type), "{kind}");
+        assert_eq!(kind.key_type(), key.key_type, "{kind}");
     }
 }
 

@@ -15,5 +15,7 @@ mod names;
 /// What a job carries.
 mod payloads;
 mod scene;
+/// Keys of a queue that something else has stored.
+mod types;
 /// What a worker does with handlers that succeed, fail, panic or do not end.
 mod worker;

@@ -1,0 +1,7 @@
+//! Contracts, verified on real servers.
+
+/// Cases from the field, C012 and C100.
+mod cases;
+/// What a verification sees, and what it says of what it could not see.
+mod coverage;
+mod scene;
