@@ -151,8 +151,8 @@ impl<D: Driver> One<D> {
             Workload::Transaction => self.driver.transaction(place.deed(token)).await,
             Workload::Script => self.driver.script(place.deed_keys(), token.to_string()).await,
             Workload::Watch => {
-                let decide = |balances| place.transfer(token, balances);
-                self.driver.watch(place.balance_keys(), decide).await
+                let keys = place.balance_keys();
+                self.driver.watch(keys, move |balances| place.transfer(token, balances)).await
             }
         };
         let fate = match outcome {

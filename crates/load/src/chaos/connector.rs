@@ -1,25 +1,21 @@
 //! The chaos workload on EchoMQ's own connector.
 
-use std::sync::LazyLock;
+use std::convert::Infallible;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
-use echomq_cluster::{Client, Command, Error, Repeat, Script, Value};
+use echomq_cluster::{
+    Client, Command, Confirm, Decision, Ended, Error, Fate, Repeat, Script, Transaction, Value, View,
+};
+use echomq_keyspace::Colocated;
 
 use super::driver::{Class, Driver, Outcome, SCRIPT, Write};
 
-/// Compares before it sets: the optimistic lock by one script.
-static COMMIT: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(
-        "for i = 1, 2 do
-if (redis.call('GET', KEYS[i]) or '0') ~= ARGV[i] then return 0 end
-end
-for i = 1, 2 do redis.call('SET', KEYS[i], ARGV[i + 2]) end
-redis.call('RPUSH', KEYS[3], ARGV[5])
-return 1",
-    )
-});
+/// So often a transfer is tried when others are faster.
+const ATTEMPTS: u32 = 100;
 
-/// So often a transfer is tried.
-const ATTEMPTS: usize = 100;
+/// How long a replica may take to say that it has a write.
+const CONFIRM_WITHIN: Duration = Duration::from_millis(500);
 
 static DEED: LazyLock<Script> = LazyLock::new(|| Script::new(SCRIPT));
 
@@ -44,38 +40,55 @@ impl Driver for Client {
         told(self.call(command(write), Repeat::Never).await)
     }
 
+    async fn write_replicated(&self, write: Write) -> Outcome {
+        let confirm = Confirm::replicas(1, CONFIRM_WITHIN);
+        match self.call_confirmed(command(write), Repeat::Never, confirm).await {
+            Ok((_, confirmation)) if confirmation.is_enough() => Outcome::Replicated,
+            answer => told(answer.map(|(value, _)| value)),
+        }
+    }
+
     async fn transaction(&self, writes: Vec<Write>) -> Outcome {
-        let commands = writes.into_iter().map(command).collect();
-        told(self.transaction(commands, Repeat::Never).await.map(Value::Array))
+        match together(writes) {
+            Ok(transaction) => told(self.transaction(transaction, Repeat::Never).await.map(Value::Array)),
+            Err(error) => told(Err(error)),
+        }
     }
 
     async fn watch(
         &self,
         keys: [String; 2],
-        decide: impl Fn([i64; 2]) -> Vec<Write> + Send + Sync,
+        decide: impl Fn([i64; 2]) -> Vec<Write> + Send + Sync + 'static,
     ) -> Outcome {
-        for _ in 0..ATTEMPTS {
-            let before = match self.pair(keys.clone()).await {
-                Ok(pair) => pair.map(|balance| balance.unwrap_or_else(|| "0".to_owned())),
-                Err(class) => return Outcome::Refused(class),
-            };
-            let writes = decide(before.each_ref().map(|balance| balance.parse().unwrap_or_default()));
-            let all: Vec<&[u8]> = writes.iter().map(|write| write.key.as_bytes()).collect();
-            let values = writes.iter().map(|write| write.value.as_str());
-            let words: Vec<&str> = before.iter().map(String::as_str).chain(values).collect();
-            let answer = self.call(Command::script(&COMMIT, all.into_iter()).arg(words), Repeat::Never).await;
-            if !matches!(&answer, Ok(Value::Int(0))) {
-                return told(answer);
+        let watched = match Colocated::of(&keys) {
+            Ok(watched) => watched,
+            Err(apart) => return Outcome::Refused(apart.to_string().into()),
+        };
+        // What is lent to the closure would keep the future from being Send.
+        let (own, decide) = (keys.clone(), Arc::new(decide));
+        let ended = Client::watch(self, &watched, ATTEMPTS, move |view: View| {
+            let (keys, decide) = (own.clone(), decide.clone());
+            async move {
+                let read = Command::new("MGET").key(&keys[0]).key(&keys[1]);
+                let pair = pair(view.read(read).await?)?;
+                let balances = pair.map(|balance| balance.and_then(|text| text.parse().ok()).unwrap_or(0));
+                Ok(Decision::<Infallible>::Commit(together(decide(balances))?))
             }
-        }
-        Outcome::Refused("contended".into())
+        });
+        told(ended.await.map(|ended| match ended {
+            Ended::Committed(replies) => Value::Array(replies),
+            Ended::Left(never) => match never {},
+        }))
     }
 
     async fn script(&self, keys: [String; 4], token: String) -> Outcome {
-        let keys = keys.each_ref().map(String::as_bytes);
-        let command = Command::script(&DEED, keys.into_iter()).arg(&token);
+        let keys = match Colocated::of(&keys) {
+            Ok(keys) => keys,
+            Err(apart) => return Outcome::Refused(apart.to_string().into()),
+        };
+        let command = Command::script(&DEED, &keys).arg(&token);
         match self.call(command, Repeat::Never).await {
-            Ok(Value::BulkString(back)) if back != token.as_bytes() => {
+            Ok(back) if text(&back) != Some(&token) => {
                 Outcome::Unknown("the answer to another request".into())
             }
             answer => told(answer),
@@ -84,13 +97,13 @@ impl Driver for Client {
 
     async fn pair(&self, keys: [String; 2]) -> Result<[Option<String>; 2], Class> {
         let command = Command::new("MGET").key(&keys[0]).key(&keys[1]);
-        let answer = self.call(command, Repeat::Idempotent).await.map_err(|error| class(&error))?;
-        match answer {
-            Value::Array(values) => <[Value; 2]>::try_from(values).ok().map(|values| values.map(text)),
-            _ => None,
-        }
-        .ok_or(Class::Borrowed("an answer of another shape"))
+        let answer = self.call(command, Repeat::Idempotent).await;
+        answer.and_then(pair).map_err(|error| class(&error))
     }
+}
+
+fn together(writes: Vec<Write>) -> Result<Transaction, Error> {
+    Transaction::of(writes.into_iter().map(command))
 }
 
 fn command(Write { command, key, value }: Write) -> Command {
@@ -103,8 +116,10 @@ fn told(answer: Result<Value, Error>) -> Outcome {
             Outcome::Unknown("an error inside EXEC".into())
         }
         Ok(_) => Outcome::Acknowledged,
-        Err(error) if error.is_unknown() => Outcome::Unknown(class(&error)),
-        Err(error) => Outcome::Refused(class(&error)),
+        Err(error) => match error.fate() {
+            Fate::NotDone => Outcome::Refused(class(&error)),
+            Fate::Partly | Fate::Unknown => Outcome::Unknown(class(&error)),
+        },
     }
 }
 
@@ -114,15 +129,27 @@ fn class(error: &Error) -> Class {
         Some(code) => Class::Owned(code.to_owned()),
         None if error.is_unknown() => "unknown".into(),
         None if error.is_slot_moving() => "slot moving".into(),
+        None if error.is_contended() => "contended".into(),
         None if error.is_unreachable() => "unreachable".into(),
         None if error.is_deadline() => "deadline".into(),
         None => Class::Owned(error.to_string()),
     }
 }
 
-fn text(value: Value) -> Option<String> {
+/// The answer to `MGET` of two keys.
+fn pair(answer: Value) -> Result<[Option<String>; 2], Error> {
+    match &answer {
+        Value::Array(values) => match &values[..] {
+            [one, two] => Ok([one, two].map(|value| text(value).map(str::to_owned))),
+            _ => Err(Error::reply("MGET", &answer)),
+        },
+        _ => Err(Error::reply("MGET", &answer)),
+    }
+}
+
+fn text(value: &Value) -> Option<&str> {
     match value {
-        Value::BulkString(bytes) => String::from_utf8(bytes).ok(),
+        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
         Value::SimpleString(text) => Some(text),
         _ => None,
     }

@@ -63,7 +63,7 @@ pub trait Driver: Clone + Send + Sync + 'static {
     fn watch(
         &self,
         keys: [String; 2],
-        decide: impl Fn([i64; 2]) -> Vec<Write> + Send + Sync,
+        decide: impl Fn([i64; 2]) -> Vec<Write> + Send + Sync + 'static,
     ) -> impl Future<Output = Outcome> + Send;
 
     /// Runs [`SCRIPT`] by its SHA, and by its text where a server does not know it.
