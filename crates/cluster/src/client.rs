@@ -8,6 +8,7 @@ use redis::{Cmd, Value};
 use tokio::time::Instant;
 
 use crate::address::Seeds;
+use crate::answer::Answer;
 use crate::errand::{Body, Errand, Lane};
 use crate::error::Call;
 use crate::map::SlotMap;
@@ -186,9 +187,10 @@ impl Client {
         let mut connection = link.connection.clone();
         let cause = match tokio::time::timeout_at(until, connection.send_packed_command(cmd)).await {
             Ok(Ok(Value::ServerError(fault))) => {
-                let call = Call { command: shown(cmd), user: Some(self.shared.user()), partly: false };
-                let detail = fault.details().unwrap_or_default();
-                return Err(Error::server(fault.code(), detail, &node.address, call));
+                let (code, detail) = (fault.code(), fault.details().unwrap_or_default());
+                let answer = Answer::read(code, detail, &node.address);
+                let call = Call::of(shown(cmd), &answer, &self.shared);
+                return Err(Error::server(code, detail, &node.address, call));
             }
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(cause)) => cause.to_string(),

@@ -164,7 +164,7 @@ impl Client {
     ///
     /// let (cash, savings) = ("acct:{7}:cash", "acct:{7}:savings");
     /// let keys = Colocated::of([cash, savings])?;
-    /// let ended = client.watch(&keys, 10, async |view: View| {
+    /// let ended = client.watch(&keys, 10, |view: View| async move {
     ///     let have = view.read(Command::new("GET").key(cash)).await?;
     ///     let have: i64 = redis::from_redis_value(have).unwrap_or(0);
     ///     if have < 50 {
@@ -184,12 +184,15 @@ impl Client {
     ///
     /// [`Error::is_contended`] when others were faster in every attempt; whatever the closure returns; a commit whose answer
     /// never came is [unknown](Error::is_unknown) and not repeated. A redirect begins the round anew, closure and all, until the deadline.
-    pub async fn watch<T>(
+    pub async fn watch<T, D>(
         &self,
         keys: &Colocated<'_>,
         attempts: u32,
-        decide: impl AsyncFn(View) -> Result<Decision<T>, Error>,
-    ) -> Result<Ended<T>, Error> {
+        decide: impl Fn(View) -> D,
+    ) -> Result<Ended<T>, Error>
+    where
+        D: Future<Output = Result<Decision<T>, Error>>,
+    {
         let mut pacing = Pacing::new(self.deadline());
         let (mut asked, mut contended): (Option<Arc<Node>>, u32) = (None, 0);
         loop {
@@ -277,13 +280,13 @@ fn late(pacing: &Pacing, keys: &Colocated<'_>, reason: Waiting) -> Error {
 }
 
 /// WATCH, read and decide, MULTI … EXEC: once, at one node.
-async fn round<T>(
+async fn round<T, D: Future<Output = Result<Decision<T>, Error>>>(
     shared: &Arc<Shared>,
     node: &Arc<Node>,
     asking: bool,
     keys: &Colocated<'_>,
     until: Instant,
-    decide: &impl AsyncFn(View) -> Result<Decision<T>, Error>,
+    decide: &impl Fn(View) -> D,
 ) -> Result<Came<T>, Error> {
     let link = match shared.apart(node).await {
         Ok(link) => link,

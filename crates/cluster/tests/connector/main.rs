@@ -1,5 +1,7 @@
 //! The connector against real servers, and against what happens to them.
 
+/// Requests on lanes of their own: WATCH, blocking, confirmed, from replicas.
+mod apart;
 /// Nodes that die, hang or hang up.
 mod failures;
 /// A slot of which some keys are on one node and some on another.
@@ -12,8 +14,12 @@ mod many_slots;
 mod messages;
 /// A slot that has moved, or moves as a whole.
 mod moved;
+/// MOVED, ASK and TRYAGAIN, in the forms in which people met them.
+mod redirected;
 /// How often the map of the slots is asked for.
 mod refreshing;
+/// What is refused, here or by a server.
+mod refused;
 /// Where a request goes, and what is never sent.
 mod routing;
 mod scene;
