@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use redis::{Cmd, Pipeline, Value};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::client::Shared;
 use crate::node::{Link, Node};
@@ -104,11 +105,12 @@ pub(crate) struct Confirming(Mutex<Queue>);
 struct Queue {
     waiting: VecDeque<Waiting>,
     running: bool,
+    tickets: u64,
 }
 
 struct Waiting {
+    ticket: u64,
     request: Pipeline,
-    replies: usize,
     confirm: Confirm,
     answer: oneshot::Sender<Answer>,
 }
@@ -133,24 +135,41 @@ pub(crate) async fn send(
     shared: &Arc<Shared>,
     node: &Arc<Node>,
     request: Pipeline,
-    replies: usize,
     confirm: Confirm,
+    limit: Instant,
 ) -> Answer {
     let (answer, answered) = oneshot::channel();
-    let start = {
+    let (ticket, start) = {
         let mut queue = node.confirming.lock();
-        queue.waiting.push_back(Waiting { request, replies, confirm, answer });
-        !std::mem::replace(&mut queue.running, true)
+        queue.tickets += 1;
+        let ticket = queue.tickets;
+        queue.waiting.push_back(Waiting { ticket, request, confirm, answer });
+        (ticket, !std::mem::replace(&mut queue.running, true))
     };
     if start {
         tokio::spawn(run(shared.clone(), node.clone()));
     }
-    answered.await.unwrap_or_else(|_| Err(Failed::Lost("the client has ended".to_owned())))
+    match tokio::time::timeout_at(limit, answered).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Err(Failed::Lost("the client has ended".to_owned())),
+        Err(_) if node.confirming.withdraw(ticket) => {
+            Err(Failed::Unsent("earlier writes still wait for their confirmation".to_owned()))
+        }
+        Err(_) => Err(Failed::Lost("no answer in time".to_owned())),
+    }
 }
 
 impl Confirming {
     fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes back a request that still waits for its turn; false when it was sent.
+    fn withdraw(&self, ticket: u64) -> bool {
+        let mut queue = self.lock();
+        let before = queue.waiting.len();
+        queue.waiting.retain(|waiting| waiting.ticket != ticket);
+        queue.waiting.len() < before
     }
 
     /// The next requests, all with the same wish; `None` when there are none, and the runner ends.
@@ -206,7 +225,7 @@ async fn exchange(link: &mut Link, batch: Vec<Waiting>) -> bool {
             let Some(confirmation) = confirmation else { return false };
             let mut replies = replies.into_iter();
             for waiting in batch {
-                let own: Vec<Value> = replies.by_ref().take(waiting.replies).collect();
+                let own: Vec<Value> = replies.by_ref().take(waiting.request.len()).collect();
                 let _ = waiting.answer.send(Ok((own, confirmation.clone())));
             }
             return true;

@@ -279,16 +279,13 @@ impl<'c> Errand<'c> {
         let answer = match (&self.body, link, self.lane) {
             (body, None, Lane::Confirming(confirm)) => {
                 let request = packed(body, self.asked, text.as_ref());
-                let replies = request.len();
-                let sent = confirm::send(self.shared, node, request, replies, confirm);
-                match tokio::time::timeout_at(limit, sent).await {
-                    Ok(Ok((replies, confirmation))) => {
+                match confirm::send(self.shared, node, request, confirm, limit).await {
+                    Ok((replies, confirmation)) => {
                         self.confirmation = Some(confirmation);
                         Ok(Ok(replies))
                     }
-                    Ok(Err(Failed::Unsent(cause))) => return Err(cause),
-                    Ok(Err(Failed::Lost(cause))) => return Ok(Attempt::Lost(cause)),
-                    Err(late) => Err(late),
+                    Err(Failed::Unsent(cause)) => return Err(cause),
+                    Err(Failed::Lost(cause)) => return Ok(Attempt::Lost(cause)),
                 }
             }
             (_, None, _) => return Err("no connection".to_owned()),

@@ -295,6 +295,31 @@ async fn a_write_whose_confirmation_came_short_stands_and_holds_up_nobody() {
     assert_eq!(ask(&client, "GET", &key, &[]).await, text("1"));
 }
 
+/// The first write waits for a replica that hears nothing; the others wait in line behind it, for less than it takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_was_never_sent_for_the_waiting_of_others_is_not_said_to_be_unknown() {
+    let cluster = testkit::cluster_with(3, 1);
+    let client = client(&cluster.url(), Duration::from_millis(300)).await;
+    let key = Tag::at(&cluster, "inline", 0).key("n");
+    cluster.pause_replication(3);
+    let count = |within| {
+        let confirm = Confirm::replicas(1, within);
+        client.call_confirmed(Command::new("INCR").key(&key), Repeat::Never, confirm)
+    };
+    let second = async {
+        wait_until("the first write waits", LIMIT, || {
+            cluster.info(0, "clients", "blocked_clients").as_deref() == Some("1")
+        });
+        count(Duration::from_millis(100)).await
+    };
+    let (first, second) = tokio::join!(count(Duration::from_secs(2)), second);
+    let (value, confirmation) = first.unwrap();
+    assert!(value == Value::Int(1) && !confirmation.is_enough());
+    let error = second.unwrap_err();
+    assert!(error.is_deadline() && error.fate() == Fate::NotDone, "{error}");
+    assert_eq!(ask(&client, "GET", &key, &[]).await, text("1"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_is_on_disk_or_the_server_says_that_it_can_not_tell() {
     let cluster = testkit::cluster_with(1, 0);

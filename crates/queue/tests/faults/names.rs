@@ -168,3 +168,47 @@ async fn c010_minted_ids_never_meet_each_other_nor_an_id_that_is_there() {
     assert_eq!(ids.len(), 20_000);
     assert!(ids.iter().all(|id| id.as_bytes().len() == JobId::MINTED_BYTES));
 }
+
+/// What a server was asked meanwhile, line by line, as MONITOR tells it.
+fn monitored(server: &testkit::Standalone) -> impl FnOnce() -> Vec<String> + use<> {
+    use std::io::{BufRead, BufReader, Write};
+    let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+    stream.write_all(b"MONITOR\r\n").unwrap();
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "+OK");
+    let reader = std::thread::spawn(move || lines.map_while(Result::ok).collect());
+    move || {
+        stream.shutdown(std::net::Shutdown::Both).unwrap();
+        reader.join().unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c025_no_key_of_any_step_is_without_the_prefix_in_scripts_neither() {
+    let server = testkit::standalone();
+    let seen = monitored(&server);
+    let mq = EchoMq::connect(&server.url()).await.unwrap().with_prefix(Prefix::parse("t1:").unwrap());
+    let queue = mq.queue("orders").unwrap();
+    let fails = |job: echomq::Job| async move { if job.payload == b"0" { Err("no") } else { Ok(()) } };
+    let backoff = echomq::Backoff { base_ms: 1, cap_ms: 1, jitter: false };
+    let jobs = (0..50).map(|n| JobSpec::new(n.to_string()).attempts(2).backoff(backoff)).collect();
+    queue.enqueue_many(jobs).await.unwrap();
+    queue.enqueue(JobSpec::new("later").delay(std::time::Duration::from_millis(5))).await.unwrap();
+    let worker = queue.worker(fails).start().await.unwrap();
+    until("all is worked off", async || {
+        let counts = queue.counts().await.unwrap();
+        (counts.done, counts.dead) == (50, 1)
+    })
+    .await;
+    queue.pause("a test").await.unwrap();
+    queue.resume().await.unwrap();
+    worker.stop(LIMIT).await;
+
+    let lines = seen();
+    let names: Vec<&String> = lines.iter().filter(|line| line.contains("emq:{")).collect();
+    assert!(names.len() > 100 && names.iter().any(|line| line.contains(" lua]")), "{} lines", names.len());
+    for line in names {
+        let at = |(at, _): (usize, &str)| line[..at].ends_with("\"t1:");
+        assert!(line.match_indices("emq:{").all(at), "a name without the prefix: {line}");
+    }
+}
