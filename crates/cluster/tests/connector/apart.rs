@@ -8,10 +8,10 @@ use echomq_cluster::{
 };
 use echomq_keyspace::Colocated;
 use futures_util::future::join_all;
-use testkit::{LIMIT, wait_until};
+use testkit::LIMIT;
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::scene::{Tag, ask, client, text};
+use crate::scene::{Tag, ask, client, text, until};
 
 /// A busy machine may be late by this.
 const LATE: Duration = Duration::from_secs(2);
@@ -160,7 +160,7 @@ async fn c042_a_blocking_command_holds_up_nobody_else() {
     let others = async {
         let waits =
             || server.raw(&["INFO", "clients"]).is_ok_and(|info| number_of(info, "blocked_clients") == 1);
-        wait_until("the worker waits", LIMIT, waits);
+        until("the worker waits", waits).await;
         let mut quickest = Duration::MAX;
         for _ in 0..20 {
             let started = Instant::now();
@@ -224,7 +224,7 @@ async fn c041_a_blocking_pop_on_a_connection_that_was_dropped_without_a_sign_end
     let dropped = async {
         let waits =
             || server.raw(&["INFO", "clients"]).is_ok_and(|info| number_of(info, "blocked_clients") == 1);
-        wait_until("the worker waits", LIMIT, waits);
+        until("the worker waits", waits).await;
         forget.send(true).unwrap();
     };
     let (ended, ()) = tokio::join!(blocked, dropped);
@@ -237,9 +237,10 @@ async fn c041_a_blocking_pop_on_a_connection_that_was_dropped_without_a_sign_end
         started.elapsed()
     );
 
-    wait_until("the server's own block is over", LIMIT, || {
+    until("the server's own block is over", || {
         server.raw(&["INFO", "clients"]).is_ok_and(|info| number_of(info, "blocked_clients") == 0)
-    });
+    })
+    .await;
     server.raw(&["RPUSH", "{w}:in", "j1"]).unwrap();
     assert_eq!(client.call_blocking(pop(), block, Repeat::Never).await.unwrap(), text("j1"));
 }
@@ -278,9 +279,8 @@ async fn a_write_whose_confirmation_came_short_stands_and_holds_up_nobody() {
     let confirm = Confirm::replicas(1, Duration::from_millis(700));
     let write = client.call_confirmed(Command::new("INCR").key(&key), Repeat::Never, confirm);
     let others = async {
-        wait_until("the write waits", LIMIT, || {
-            cluster.info(0, "clients", "blocked_clients").as_deref() == Some("1")
-        });
+        until("the write waits", || cluster.info(0, "clients", "blocked_clients").as_deref() == Some("1"))
+            .await;
         let started = Instant::now();
         ask(&client, "GET", &tag.key("other"), &[]).await;
         started.elapsed()
@@ -307,9 +307,10 @@ async fn a_write_that_was_never_sent_for_the_waiting_of_others_is_not_said_to_be
         client.call_confirmed(Command::new("INCR").key(&key), Repeat::Never, confirm)
     };
     let second = async {
-        wait_until("the first write waits", LIMIT, || {
+        until("the first write waits", || {
             cluster.info(0, "clients", "blocked_clients").as_deref() == Some("1")
-        });
+        })
+        .await;
         count(Duration::from_millis(100)).await
     };
     let (first, second) = tokio::join!(count(Duration::from_secs(2)), second);

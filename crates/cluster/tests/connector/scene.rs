@@ -90,3 +90,12 @@ pub(crate) async fn try_ask(
 pub(crate) fn text(text: &str) -> Value {
     Value::BulkString(text.as_bytes().to_vec())
 }
+
+/// Looks every few milliseconds until it holds, while the other futures of the test go on.
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let limit = std::time::Instant::now() + testkit::LIMIT;
+    while !holds() {
+        assert!(std::time::Instant::now() < limit, "waited in vain until {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
