@@ -74,7 +74,7 @@ impl Error {
 
     pub(crate) fn url(url: &str, why: &str) -> Error {
         let shown = match (url.find("://"), url.rfind('@')) {
-            (Some(scheme), Some(at)) if at > scheme => format!("{}://…{}", &url[..scheme], &url[at..]),
+            (Some(scheme), Some(at)) if at > scheme => format!("{}://***{}", &url[..scheme], &url[at..]),
             _ => url.to_owned(),
         };
         Error::new(Kind::Url { url: Escaped(shown.as_bytes()).to_string(), why: why.to_owned() })

@@ -60,3 +60,14 @@ pub use echomq_keyspace::{JobId, Kind, Prefix, QueueName, Slot};
 #[cfg(all(doctest, feature = "local"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// Compiles, and runs, what the manual shows.
+#[cfg(doctest)]
+mod manual {
+    #[doc = include_str!("../../../docs/src/entity.md")]
+    struct Entity;
+    #[doc = include_str!("../../../docs/src/guarantees.md")]
+    struct Guarantees;
+    #[doc = include_str!("../../../docs/src/legal.md")]
+    struct Legal;
+}
