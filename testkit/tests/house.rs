@@ -136,7 +136,7 @@ fn no_room_is_too_large_and_none_is_unfinished() {
 
 #[test]
 fn each_library_says_what_it_does_not_do() {
-    for name in ["keyspace", "contract", "cluster", "local", "queue", "load", "ops"] {
+    for name in ["keyspace", "contract", "cluster", "local", "patterns", "queue", "load", "ops"] {
         let text = read(&format!("crates/{name}/src/lib.rs"));
         assert!(text.starts_with("//! "), "{name} opens with what it is");
         assert!(text.contains("does not do"), "{name} does not say what it does not do");
