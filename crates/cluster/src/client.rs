@@ -1,22 +1,23 @@
 //! The face of the connector. A request becomes an [`Errand`]; what clients share stands here.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use echomq_keyspace::{Escaped, Slot};
 use redis::{Cmd, Value};
 use tokio::time::Instant;
 
-use crate::address::Seeds;
-use crate::answer::Answer;
+use crate::answer::{Answer, Step};
+use crate::dial::{CONNECT_LIMIT, Dialer};
 use crate::errand::{Body, Errand, Lane};
-use crate::error::Call;
+use crate::error::{Call, Waiting};
 use crate::map::SlotMap;
-use crate::node::{CONNECT_LIMIT, Link, Node};
-use crate::pubsub::Hub;
+use crate::node::{Link, Node};
+use crate::pubsub::{Hub, Kind};
 use crate::refresh::Refresher;
+use crate::renewal::Renewal;
 use crate::stats::{Counters, Stats};
-use crate::{Address, Command, Confirm, Confirmation, Error, Repeat, Subscription, Transaction};
+use crate::{Address, Command, Confirm, Confirmation, Error, Repeat, Settings, Subscription, Transaction};
 
 /// How long a request may take when nothing else is said.
 pub const DEADLINE: Duration = Duration::from_secs(5);
@@ -29,26 +30,46 @@ pub struct Client {
 }
 
 pub(crate) struct Shared {
-    pub(crate) seeds: Seeds,
+    pub(crate) dialer: Dialer,
     pub(crate) map: SlotMap,
     pub(crate) refresher: Refresher,
     pub(crate) counters: Counters,
-    hub: Hub,
+    pub(crate) hub: Hub,
+    pub(crate) renewal: OnceLock<Renewal>,
 }
 
 impl Client {
-    /// Connects to a cluster or a single server: `redis://[user[:password]@]host:port[,host:port…]` or `unix:/path`.
-    /// Asks the first node that answers for the topology.
+    /// Connects to a cluster or a single server by URL; its form is told at [`Settings::from_url`].
     pub async fn connect(url: &str) -> Result<Client, Error> {
+        Client::connect_with(Settings::from_url(url)?).await
+    }
+
+    /// Connects to a cluster or a single server. Asks the first node that answers for the topology.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_unreachable`] with what the last node said when none told the topology: it did not answer, or refused
+    /// the login or the database, or is the replica of an unknown primary. [`Error::is_uncovered`] when a slot has no
+    /// node and [`Settings::full_coverage`] asks for all.
+    pub async fn connect_with(settings: Settings) -> Result<Client, Error> {
+        let (credentials, full_coverage) = (settings.credentials.clone(), settings.full_coverage);
         let shared = Arc::new(Shared {
-            seeds: Seeds::parse(url)?,
+            dialer: Dialer::new(settings),
             map: SlotMap::new(),
             refresher: Refresher::default(),
             counters: Counters::default(),
             hub: Hub::default(),
+            renewal: OnceLock::new(),
         });
+        let login = shared.dialer.login().await.map_err(|cause| Error::no_node(&[], cause))?;
         shared.refresh_now().await?;
+        if let Some(hole) = shared.map.hole().filter(|_| full_coverage) {
+            return Err(Error::deadline(Duration::ZERO, Some(hole), Waiting::NoOwner));
+        }
         Shared::keep_fresh(&shared);
+        if let (Some(credentials), Some(login)) = (credentials, login) {
+            Shared::keep_logged_in(&shared, credentials, login);
+        }
         Ok(Client { shared, deadline: DEADLINE })
     }
 
@@ -217,12 +238,18 @@ impl Client {
     /// Listens to a sharded channel. A message is a hint: after a reconnect some may be missing, and the
     /// subscription says so by [`Notice::Resubscribed`](crate::Notice::Resubscribed).
     pub fn subscribe(&self, channel: &[u8]) -> Subscription {
-        self.shared.hub.subscribe(&self.shared, channel)
+        self.shared.hub.subscribe(&self.shared, Kind::Sharded, channel)
+    }
+
+    /// Listens to a plain channel (`PUBLISH`), whose messages every node of a cluster hands to all others. Otherwise like
+    /// [`Client::subscribe`]. All plain channels of a client share one connection, to some node.
+    pub fn subscribe_plain(&self, channel: &[u8]) -> Subscription {
+        self.shared.hub.subscribe(&self.shared, Kind::Plain, channel)
     }
 
     /// What this client did so far.
     pub fn stats(&self) -> Stats {
-        self.shared.counters.read(&self.shared.map.nodes())
+        self.shared.counters.read(&self.shared.map.nodes(), self.shared.dialer.open())
     }
 
     /// How many requests each slot got from this client, for those that got any: whose tag is hot.
@@ -245,29 +272,37 @@ impl Shared {
     /// Nobody waits longer than one attempt to connect takes: who stands in line behind the attempts of others at
     /// a node that hangs would not hear that its slots have another owner by now.
     pub(crate) async fn link(&self, node: &Node, until: Instant) -> Result<Link, String> {
-        had(node, until, node.link(&self.seeds)).await
+        had(node, until, node.link(&self.dialer)).await
     }
 
     /// The connection for reads that a replica answers too.
     pub(crate) async fn reading_link(&self, node: &Node, until: Instant) -> Result<Link, String> {
-        had(node, until, node.reading_link(&self.seeds)).await
+        had(node, until, node.reading_link(&self.dialer)).await
     }
 
     /// A connection to a node that nobody else uses.
     pub(crate) async fn apart(&self, node: &Node) -> Result<Link, String> {
-        had(node, Instant::now() + CONNECT_LIMIT, node.apart.take(&node.address, &self.seeds)).await
+        had(node, Instant::now() + CONNECT_LIMIT, node.apart.take(&node.address, &self.dialer)).await
+    }
+
+    /// What is done about a refusal. Where there is to be one endpoint no redirect is followed.
+    pub(crate) fn step(&self, answer: &Answer, repeat: Repeat) -> Step {
+        match answer.step(repeat) {
+            Step::Follow { .. } | Step::AskThere { .. } if self.dialer.settings.one_endpoint => Step::Tell,
+            step => step,
+        }
     }
 
     /// Who is asking, as servers name them.
     pub(crate) fn user(&self) -> String {
-        self.seeds.username.clone().unwrap_or_else(|| "default".to_owned())
+        self.dialer.user()
     }
 }
 
 async fn had(
     node: &Node,
     until: Instant,
-    link: impl Future<Output = redis::RedisResult<Link>>,
+    link: impl Future<Output = Result<Link, String>>,
 ) -> Result<Link, String> {
     match tokio::time::timeout_at(until.min(Instant::now() + CONNECT_LIMIT), link).await {
         Ok(Ok(link)) => Ok(link),

@@ -122,10 +122,13 @@ impl<'c> Errand<'c> {
         // An ASK holds for one attempt; the next one begins at the owner again.
         let mut asked: Option<Arc<Node>> = None;
         loop {
-            let Some(node) = asked.clone().or_else(|| self.first_to_ask()) else {
-                shared.refresher.request();
-                self.pause(Waiting::NoOwner).await?;
-                continue;
+            let known = asked.clone().or_else(|| self.first_to_ask());
+            let node = match known {
+                Some(node) => node,
+                None => {
+                    let owner = shared.owner_after_a_look(self.slot, self.pacing.until).await;
+                    owner.ok_or_else(|| self.late(Waiting::NoOwner))?
+                }
             };
             self.asked = asked.take().is_some();
             let attempt = match self.attempt(&node).await {
@@ -174,7 +177,7 @@ impl<'c> Errand<'c> {
     ) -> Result<Option<Arc<Node>>, Error> {
         let shared = self.shared;
         let said = || format!("{} {}", fault.code, fault.detail).trim_end().to_owned();
-        match answer.step(self.repeat) {
+        match shared.step(&answer, self.repeat) {
             Step::Follow { slot, to } => {
                 shared.counters.moved();
                 shared.map.patch(slot, &to);

@@ -37,12 +37,16 @@ pub(crate) struct Call {
     pub(crate) user: Option<String>,
     /// Something before the refusal may have been written.
     pub(crate) partly: bool,
+    /// A redirect where there was to be one endpoint.
+    pub(crate) stray: bool,
 }
 
 impl Call {
     pub(crate) fn of(command: String, answer: &Answer, shared: &Shared) -> Call {
         let about_user = matches!(answer.class, Class::NotPermitted | Class::NotLoggedIn);
-        Call { command, user: about_user.then(|| shared.user()), partly: answer.partly }
+        let is_redirect = matches!(answer.class, Class::Moved { .. } | Class::Ask { .. });
+        let stray = is_redirect && shared.dialer.settings.one_endpoint;
+        Call { command, user: about_user.then(|| shared.user()), partly: answer.partly, stray }
     }
 }
 
@@ -75,6 +79,7 @@ impl Error {
     pub(crate) fn url(url: &str, why: &str) -> Error {
         let shown = match (url.find("://"), url.rfind('@')) {
             (Some(scheme), Some(at)) if at > scheme => format!("{}://***{}", &url[..scheme], &url[at..]),
+            (_, Some(at)) => format!("***{}", &url[at..]),
             _ => url.to_owned(),
         };
         Error::new(Kind::Url { url: Escaped(shown.as_bytes()).to_string(), why: why.to_owned() })
@@ -182,6 +187,11 @@ impl Error {
         matches!(&*self.0, Kind::Deadline { .. })
     }
 
+    /// No node serves the slot; nothing was written. It is told as soon as a fresh look at the topology shows it.
+    pub fn is_uncovered(&self) -> bool {
+        matches!(&*self.0, Kind::Deadline { reason: Waiting::NoOwner, .. })
+    }
+
     /// The request was sent and its answer never came: it may or may not have happened.
     pub fn is_unknown(&self) -> bool {
         matches!(&*self.0, Kind::Unknown { .. })
@@ -218,7 +228,7 @@ impl fmt::Display for Error {
                     ),
                     (Waiting::NoOwner, Some(slot)) => write!(
                         f,
-                        "slot {slot} has no node; gave up after {waited:.1} s, nothing was written. Assign the slot (CLUSTER ADDSLOTS) or wait for the failover"
+                        "slot {slot} has no node; gave up after {waited:.1} s, nothing was written. Assign the slot (CLUSTER ADDSLOTS)"
                     ),
                     (Waiting::NotServing(said), _) => {
                         write!(
@@ -242,6 +252,9 @@ impl fmt::Display for Error {
                     write!(f, "{}: ", call.command)?;
                 }
                 write!(f, "{node} answered {code} {detail}")?;
+                if call.stray {
+                    f.write_str(". It shows its nodes: leave out one-endpoint (Settings::one_endpoint)")?;
+                }
                 call.user
                     .as_ref()
                     .map_or(Ok(()), |user| write!(f, " (as user \"{}\")", Escaped(user.as_bytes())))

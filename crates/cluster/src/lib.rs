@@ -18,6 +18,36 @@
 //!   is sent in one write with it; TRYAGAIN is waited out to the deadline; an unknown script is sent by text.
 //! * A request whose answer never came is repeated only when the caller said [`Repeat::Idempotent`].
 //!
+//! # Settings
+//!
+//! [`Client::connect`] takes a URL, [`Client::connect_with`] takes [`Settings`]: login ([`Credentials`] that may be
+//! renewed), numbered database, encryption ([`Tls`], with the feature `tls`), services that show one endpoint, partial
+//! coverage, and a [`Resolver`] of host names.
+//!
+//! # Connections
+//!
+//! A client and all its clones have, of each kind,
+//!
+//! | kind | how many, at most |
+//! |---|---|
+//! | requests and topology, shared by all | one per node, replicas included |
+//! | sharded channels | one per primary that owns the slot of a subscribed channel |
+//! | plain channels | one, or none if it is a node that sharded channels are heard from |
+//! | calls that need a connection of their own | one per such call under way |
+//!
+//! so that 3 primaries with 3 replicas and any number of subscriptions make at most 6 + 3 connections, and calls of their
+//! own come on top. [`Stats::connections`] says how many are open now. A connection on which nothing happens is probed
+//! by TCP after 15 s and given up after 30 s; one for messages is asked every 5 s whether it lives.
+//!
+//! # How soon it goes on
+//!
+//! * A primary that died or fell silent is asked for no longer than 2 s by one attempt; the topology is asked for at
+//!   once, then every 0.1 to 0.45 s while nothing new is heard. So a request that may be repeated succeeds within 3 s
+//!   after the cluster has promoted a replica (which takes the cluster its node timeout and about a second more).
+//! * When all known nodes are gone the seeds are looked up again: requests succeed within 2 s after the name leads to a
+//!   node that answers.
+//! * A slot without a node is an error at once, after one fresh look at the topology ([`Error::is_uncovered`]).
+//!
 //! # What this crate does not do
 //!
 //! It knows no queue and no job. It has no RESP codec, no TLS and no socket code of its own: those are the
@@ -28,19 +58,26 @@ mod answer;
 mod client;
 mod command;
 mod confirm;
+mod dial;
 mod errand;
 mod error;
+mod login;
 mod map;
 mod node;
 mod pacing;
 mod pipeline;
 mod pubsub;
 mod refresh;
+mod renewal;
+mod resolver;
 mod scatter;
 mod script;
+mod settings;
 mod stats;
+mod tls;
 mod topology;
 mod transaction;
+mod url;
 mod watch;
 
 pub use address::Address;
@@ -48,10 +85,14 @@ pub use client::{Client, DEADLINE};
 pub use command::{Command, Repeat};
 pub use confirm::{Confirm, Confirmation};
 pub use error::{Error, Fate};
+pub use login::{Credentials, Login};
 pub use pubsub::{Notice, Subscription};
+pub use resolver::Resolver;
 pub use scatter::{Scattered, Share};
 pub use script::Script;
+pub use settings::Settings;
 pub use stats::Stats;
+pub use tls::Tls;
 pub use transaction::Transaction;
 pub use watch::{Decision, Ended, View};
 

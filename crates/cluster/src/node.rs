@@ -1,27 +1,22 @@
-//! One node and its connections. The only file that opens a socket for commands.
+//! One node and its connections.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, ProtocolVersion, PushInfo, PushKind,
-    RedisConnectionInfo, RedisResult,
-};
+use redis::{PushInfo, PushKind};
 
-use crate::Address;
-use crate::address::Seeds;
 use crate::confirm::Confirming;
-
-/// How long one attempt to connect may take.
-pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(1);
+use crate::dial::{self, Dialer};
+use crate::{Address, Login};
 
 /// A live connection, shared by all requests to its node.
 #[derive(Clone)]
 pub(crate) struct Link {
     pub(crate) connection: MultiplexedConnection,
     ended: Arc<AtomicBool>,
+    /// Of its pool, when it was opened.
+    round: u64,
 }
 
 impl Link {
@@ -56,18 +51,18 @@ impl Node {
     }
 
     /// The shared connection; opened by the first who asks, while the others wait for it.
-    pub(crate) async fn link(&self, login: &Seeds) -> RedisResult<Link> {
-        self.shared.link(async |ended| open(&self.address, login, ended).await).await
+    pub(crate) async fn link(&self, dialer: &Dialer) -> Result<Link, String> {
+        self.shared.link(async |ended| open(&self.address, dialer, ended).await).await
     }
 
     /// The shared connection for reads that a replica answers too.
-    pub(crate) async fn reading_link(&self, login: &Seeds) -> RedisResult<Link> {
+    pub(crate) async fn reading_link(&self, dialer: &Dialer) -> Result<Link, String> {
         let open = async |ended: &Arc<AtomicBool>| {
-            let mut connection = open(&self.address, login, ended).await?;
+            let mut connection = open(&self.address, dialer, ended).await?;
             match connection.send_packed_command(&redis::cmd("READONLY")).await {
                 // A single server knows no replicas of slots, and answers reads all the same.
                 Ok(_) => Ok(connection),
-                Err(cause) if cause.is_io_error() || cause.is_unrecoverable_error() => Err(cause),
+                Err(cause) if cause.is_io_error() || cause.is_unrecoverable_error() => Err(cause.to_string()),
                 Err(_) => Ok(connection),
             }
         };
@@ -78,6 +73,13 @@ impl Node {
     pub(crate) fn forget(&self, failed: &Link) {
         self.shared.forget(failed);
         self.reading.forget(failed);
+    }
+
+    /// Tells the server of another login. A connection on which it is not taken is given up, and so is one that was at
+    /// nobody's service just then.
+    pub(crate) async fn renew(&self, login: &Login) {
+        self.apart.empty();
+        futures_util::future::join(self.shared.renew(login), self.reading.renew(login)).await;
     }
 
     pub(crate) fn count(&self) {
@@ -95,8 +97,8 @@ struct Line {
 impl Line {
     async fn link(
         &self,
-        open: impl AsyncFnOnce(&Arc<AtomicBool>) -> RedisResult<MultiplexedConnection>,
-    ) -> RedisResult<Link> {
+        open: impl AsyncFnOnce(&Arc<AtomicBool>) -> Result<MultiplexedConnection, String>,
+    ) -> Result<Link, String> {
         if let Some(link) = self.standing() {
             return Ok(link);
         }
@@ -107,7 +109,7 @@ impl Line {
         let ended = Arc::default();
         // Rare, and large: a request that finds its connection open does not carry the way to open one.
         let connection = Box::pin(open(&ended)).await?;
-        let link = Link { connection, ended };
+        let link = Link { connection, ended, round: 0 };
         *self.slot() = Some(link.clone());
         Ok(link)
     }
@@ -125,6 +127,13 @@ impl Line {
         }
     }
 
+    async fn renew(&self, login: &Login) {
+        let Some(mut link) = self.standing() else { return };
+        if !dial::tell(&mut link.connection, login).await {
+            self.forget(&link);
+        }
+    }
+
     fn slot(&self) -> MutexGuard<'_, Option<Link>> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,29 +144,46 @@ const IDLE: usize = 8;
 
 /// Connections that are lent to one request at a time.
 #[derive(Default)]
-pub(crate) struct Pool(Mutex<Vec<Link>>);
+pub(crate) struct Pool(Mutex<Idle>);
+
+#[derive(Default)]
+struct Idle {
+    links: Vec<Link>,
+    /// How often it was emptied: what was lent before is not taken back.
+    round: u64,
+}
 
 impl Pool {
     /// A connection that nobody else uses. Who does not [give it back](Pool::give_back), closes it.
-    pub(crate) async fn take(&self, address: &Address, login: &Seeds) -> RedisResult<Link> {
-        while let Some(link) = self.idle().pop() {
-            if !link.has_ended() {
-                return Ok(link);
+    pub(crate) async fn take(&self, address: &Address, dialer: &Dialer) -> Result<Link, String> {
+        let round = {
+            let mut idle = self.idle();
+            while let Some(link) = idle.links.pop() {
+                if !link.has_ended() {
+                    return Ok(link);
+                }
             }
-        }
+            idle.round
+        };
         let ended = Arc::default();
-        Ok(Link { connection: Box::pin(open(address, login, &ended)).await?, ended })
+        Ok(Link { connection: Box::pin(open(address, dialer, &ended)).await?, ended, round })
     }
 
     /// Only for a connection with no answer outstanding and no state left.
     pub(crate) fn give_back(&self, link: Link) {
         let mut idle = self.idle();
-        if idle.len() < IDLE && !link.has_ended() {
-            idle.push(link);
+        if idle.links.len() < IDLE && !link.has_ended() && link.round == idle.round {
+            idle.links.push(link);
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Link>> {
+    fn empty(&self) {
+        let mut idle = self.idle();
+        idle.links.clear();
+        idle.round += 1;
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -165,38 +191,14 @@ impl Pool {
 /// Opens a connection that raises `ended` when it has ended; RESP3 is what lets it tell.
 async fn open(
     address: &Address,
-    login: &Seeds,
+    dialer: &Dialer,
     ended: &Arc<AtomicBool>,
-) -> RedisResult<MultiplexedConnection> {
+) -> Result<MultiplexedConnection, String> {
     let ended = ended.clone();
     let watch = move |push: PushInfo| {
         if push.kind == PushKind::Disconnection {
             ended.store(true, Ordering::Release);
         }
-        Ok::<(), redis::aio::SendError>(())
     };
-    // The router sets deadlines per request; a second clock down here would only cut them short.
-    let config = AsyncConnectionConfig::new()
-        .set_response_timeout(None)
-        .set_connection_timeout(Some(CONNECT_LIMIT))
-        .set_push_sender(watch);
-    client(address, login)?.get_multiplexed_async_connection_with_config(&config).await
-}
-
-/// How to reach `address` as the user of `login`.
-pub(crate) fn client(address: &Address, login: &Seeds) -> RedisResult<Client> {
-    let mut settings = RedisConnectionInfo::default()
-        .set_protocol(ProtocolVersion::RESP3)
-        .set_lib_name("echomq", env!("CARGO_PKG_VERSION"));
-    if let Some(username) = &login.username {
-        settings = settings.set_username(username);
-    }
-    if let Some(password) = &login.password {
-        settings = settings.set_password(password);
-    }
-    let address = match address {
-        Address::Tcp { host, port } => ConnectionAddr::Tcp(host.clone(), *port),
-        Address::Unix(path) => ConnectionAddr::Unix(path.clone()),
-    };
-    Client::open(address.into_connection_info()?.set_redis_settings(settings))
+    dialer.dial(address, watch).await
 }

@@ -117,7 +117,7 @@ impl Client {
         let Value::ServerError(fault) = reply else { return First::Answered(Ok(reply)) };
         let (code, detail) = (fault.code(), fault.details().unwrap_or_default());
         let answer = Answer::read(code, detail, &node.address);
-        match answer.step(repeat) {
+        match self.shared().step(&answer, repeat) {
             Step::Tell => {
                 let call = Call::of(format!("{command:?}"), &answer, self.shared());
                 return First::Answered(Err(Error::server(code, detail, &node.address, call)));

@@ -1,27 +1,50 @@
-//! Keeps the slot map fresh: one refresh at a time, in the background, never twice in a short while.
+//! Keeps the slot map fresh: one refresh at a time, in the background, with a pause after each.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use echomq_keyspace::Slot;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use redis::{Cmd, Value};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::client::Shared;
-use crate::topology::{Shard, parse_slots};
+use crate::node::{Link, Node};
+use crate::topology::{self, Shard};
 use crate::{Address, Error};
 
-/// How long one node may take to tell the topology before the next is asked.
+/// How long one node may take to tell the topology.
 const ANSWER_LIMIT: Duration = Duration::from_secs(1);
-/// The shortest time between two refreshes; up to as much again is added at random.
+/// When a node has not answered so soon, another one is asked side by side; the first answer counts.
+const PATIENCE: Duration = Duration::from_millis(250);
+/// The pause after a refresh, failed or not. It doubles up to [`LONGEST_PAUSE`] while nothing new is heard; up to half
+/// as much again is added at random.
 const PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(300);
+/// A slot that had no node so recently has none.
+const HOLE_TRUST: Duration = Duration::from_secs(1);
 
 /// A bell: however many requests ring it meanwhile, one refresh follows.
-#[derive(Default)]
-pub(crate) struct Refresher(Notify);
+pub(crate) struct Refresher {
+    bell: Notify,
+    /// When the topology was told last.
+    told: watch::Sender<Option<Instant>>,
+    /// CLUSTER SLOTS is refused to us, CLUSTER SHARDS is not.
+    by_shards: AtomicBool,
+}
+
+impl Default for Refresher {
+    fn default() -> Refresher {
+        Refresher { bell: Notify::new(), told: watch::Sender::new(None), by_shards: AtomicBool::new(false) }
+    }
+}
 
 impl Refresher {
     pub(crate) fn request(&self) {
-        self.0.notify_one();
+        self.bell.notify_one();
     }
 }
 
@@ -30,68 +53,188 @@ impl Shared {
     pub(crate) fn keep_fresh(shared: &Arc<Shared>) {
         let weak = Arc::downgrade(shared);
         tokio::spawn(async move {
+            let mut pause = PAUSE;
             while let Some(shared) = weak.upgrade() {
-                let rung = tokio::time::timeout(Duration::from_secs(1), shared.refresher.0.notified()).await;
-                if rung.is_ok() {
-                    if let Err(error) = shared.refresh_now().await {
-                        tracing::debug!(%error, "the topology could not be refreshed");
-                    }
-                    let pause = PAUSE.mul_f64(1.0 + fastrand::f64());
-                    drop(shared);
-                    tokio::time::sleep(pause).await;
+                if timeout(Duration::from_secs(1), shared.refresher.bell.notified()).await.is_err() {
+                    pause = PAUSE;
+                    continue;
                 }
+                pause = match shared.refresh_now().await {
+                    Ok(true) => PAUSE,
+                    Ok(false) => (pause * 2).min(LONGEST_PAUSE),
+                    Err(error) => {
+                        tracing::debug!(%error, "the topology could not be refreshed");
+                        (pause * 2).min(LONGEST_PAUSE)
+                    }
+                };
+                drop(shared);
+                sleep(pause.mul_f64(1.0 + 0.5 * fastrand::f64())).await;
             }
         });
     }
 
-    /// Asks the known nodes in random order, then the seeds (whose names are resolved anew).
-    pub(crate) async fn refresh_now(&self) -> Result<(), Error> {
+    /// The node of a slot that had none: after another look at the topology, if the last one is not quite fresh.
+    pub(crate) async fn owner_after_a_look(&self, slot: Slot, until: Instant) -> Option<Arc<Node>> {
+        let mut told = self.refresher.told.subscribe();
+        let is_fresh = told.borrow_and_update().is_some_and(|told| told.elapsed() < HOLE_TRUST);
+        if !is_fresh {
+            self.refresher.request();
+            let _ = timeout_at(until, told.changed()).await;
+        }
+        self.map.owner(slot)
+    }
+
+    /// Asks for the topology and takes it over; true if it has changed.
+    pub(crate) async fn refresh_now(&self) -> Result<bool, Error> {
         self.counters.refreshed();
-        let mut candidates: Vec<Address> = self.map.nodes().iter().map(|node| node.address.clone()).collect();
-        fastrand::shuffle(&mut candidates);
-        candidates.extend(self.seeds.addresses.iter().cloned());
-        let mut last = String::new();
-        for address in &candidates {
-            match tokio::time::timeout(ANSWER_LIMIT, self.ask(address)).await {
-                Ok(Ok(shards)) => {
-                    self.map.replace(&shards);
-                    return Ok(());
-                }
-                Ok(Err(cause)) => last = cause,
-                Err(_) => last = format!("{address} did not answer within {} s", ANSWER_LIMIT.as_secs()),
+        let candidates = self.candidates();
+        let told = self.first_told(&candidates).await.map_err(|last| Error::no_node(&candidates, last))?;
+        let changed = self.map.replace(&told);
+        self.refresher.told.send_replace(Some(Instant::now()));
+        Ok(changed)
+    }
+
+    /// Whom to ask: two nodes of the last topology, then the seeds (whose names are looked up anew), then the others.
+    fn candidates(&self) -> Vec<Address> {
+        let seeds = &self.dialer.settings.seeds;
+        if self.dialer.settings.one_endpoint {
+            return seeds.clone();
+        }
+        let mut known: Vec<Address> = self.map.nodes().iter().map(|node| node.address.clone()).collect();
+        fastrand::shuffle(&mut known);
+        let others = known.split_off(known.len().min(2));
+        let mut candidates: Vec<Address> = Vec::new();
+        for address in known.iter().chain(seeds).chain(&others) {
+            if !candidates.contains(address) {
+                candidates.push(address.clone());
             }
         }
-        Err(Error::no_node(&candidates, last))
+        candidates
+    }
+
+    /// The first whole answer. One with a hole is believed when a second node has none that is fuller. The error is
+    /// what the last one said.
+    async fn first_told(&self, candidates: &[Address]) -> Result<Vec<Shard>, String> {
+        let mut waiting = candidates.iter();
+        let mut asked = FuturesUnordered::new();
+        let mut fullest: Option<Vec<Shard>> = None;
+        let mut last = String::new();
+        loop {
+            asked.extend(waiting.next().map(|address| self.ask(address)));
+            let others_wait = waiting.len() > 0;
+            let answer = tokio::select! {
+                answer = asked.next() => answer,
+                () = sleep(PATIENCE), if others_wait => continue,
+            };
+            match answer {
+                Some(Ok(told)) => {
+                    let is_second = fullest.is_some();
+                    let covered = topology::covered(&told);
+                    if fullest.as_ref().is_none_or(|fullest| topology::covered(fullest) < covered) {
+                        fullest = Some(told);
+                    }
+                    if is_second || covered == usize::from(Slot::COUNT) {
+                        break;
+                    }
+                }
+                Some(Err(cause)) => last = cause,
+                None if others_wait => {}
+                None => break,
+            }
+        }
+        fullest.ok_or(last)
     }
 
     async fn ask(&self, address: &Address) -> Result<Vec<Shard>, String> {
         let node = self.map.node(address);
-        let link = node.link(&self.seeds).await.map_err(|cause| format!("{address}: {cause}"))?;
-        let mut connection = link.connection.clone();
-        let mut cmd = Cmd::new();
-        cmd.arg("CLUSTER").arg("SLOTS");
-        match connection.send_packed_command(&cmd).await {
-            Ok(Value::ServerError(fault))
-                if fault.details().is_some_and(|text| text.contains("cluster support disabled")) =>
-            {
-                Ok(single(address))
+        let until = Instant::now() + ANSWER_LIMIT;
+        let link = self.link(&node, until).await?;
+        if self.dialer.settings.one_endpoint {
+            let said = said(&node, &link, until, &["PING"]).await?;
+            return said.map(|_| topology::single(address)).map_err(|fault| refused(address, &fault));
+        }
+        let by_shards = self.refresher.by_shards.load(Ordering::Relaxed);
+        let first = if by_shards { "SHARDS" } else { "SLOTS" };
+        let other = if by_shards { "SLOTS" } else { "SHARDS" };
+        match said(&node, &link, until, &["CLUSTER", first]).await? {
+            Ok(answer) => self.read(first, &answer, address),
+            Err(fault) if fault.contains("cluster support disabled") => {
+                self.ask_role(&node, &link, until).await
             }
-            Ok(Value::ServerError(fault)) => Err(format!("{address} answered {fault}")),
-            Ok(answer) => match parse_slots(&answer, address).map_err(|error| error.to_string())? {
-                shards if shards.is_empty() => Err(format!("{address} knows no slot that has a node")),
-                shards => Ok(shards),
-            },
-            Err(cause) => {
-                node.forget(&link);
-                Err(format!("{address}: {cause}"))
+            Err(fault) if is_not_to_be_had(&fault) => {
+                match said(&node, &link, until, &["CLUSTER", other]).await? {
+                    Ok(answer) => {
+                        self.refresher.by_shards.store(!by_shards, Ordering::Relaxed);
+                        self.read(other, &answer, address)
+                    }
+                    Err(_) => Err(format!(
+                        "{}. If the service hides its nodes, say so: one-endpoint=true in the URL, or Settings::one_endpoint",
+                        refused(address, &fault)
+                    )),
+                }
             }
+            Err(fault) => Err(refused(address, &fault)),
+        }
+    }
+
+    fn read(&self, form: &str, answer: &Value, from: &Address) -> Result<Vec<Shard>, String> {
+        let shards = match form {
+            "SLOTS" => topology::parse_slots(answer, from),
+            _ => topology::parse_shards(answer, from, self.dialer.settings.tls.is_some()),
+        };
+        match shards.map_err(|error| format!("{from}: {error}"))? {
+            shards if shards.is_empty() => Err(format!("{from} knows no slot that has a node")),
+            shards => Ok(shards),
+        }
+    }
+
+    /// A single server owns every slot, if it is no replica: that one would refuse each write, or send it away.
+    async fn ask_role(&self, node: &Node, link: &Link, until: Instant) -> Result<Vec<Shard>, String> {
+        // Who may not ask takes it for a primary.
+        let role = said(node, link, until, &["ROLE"]).await?.unwrap_or(Value::Nil);
+        match topology::followed(&role) {
+            Some(primary) => Err(format!(
+                "{} is a replica of {primary}, and no primary is known: name the primary in the URL",
+                node.address
+            )),
+            None => Ok(topology::single(&node.address)),
         }
     }
 }
 
-/// A single server without cluster mode owns every slot.
-fn single(address: &Address) -> Vec<Shard> {
-    use echomq_keyspace::Slot;
-    let (Some(first), Some(last)) = (Slot::new(0), Slot::new(Slot::COUNT - 1)) else { return Vec::new() };
-    vec![Shard { first, last, primary: address.clone(), replicas: Vec::new() }]
+/// One command on a connection that stands; the inner error is the server's refusal.
+async fn said(
+    node: &Node,
+    link: &Link,
+    until: Instant,
+    words: &[&str],
+) -> Result<Result<Value, String>, String> {
+    let mut cmd = Cmd::new();
+    cmd.arg(words);
+    let mut connection = link.connection.clone();
+    let address = &node.address;
+    match timeout_at(until, connection.send_packed_command(&cmd)).await {
+        Ok(Ok(Value::ServerError(fault))) => {
+            Ok(Err(format!("{} {}", fault.code(), fault.details().unwrap_or_default())))
+        }
+        Ok(Ok(answer)) => Ok(Ok(answer)),
+        Ok(Err(cause)) => {
+            node.forget(link);
+            Err(format!("{address}: {cause}"))
+        }
+        Err(_) => {
+            // Whatever it leads to is silent: the name may have another address by now.
+            node.forget(link);
+            Err(format!("{address} did not answer within {} s", ANSWER_LIMIT.as_secs()))
+        }
+    }
+}
+
+fn refused(address: &Address, fault: &str) -> String {
+    format!("{address} answered {}", fault.trim_end())
+}
+
+/// This user may not ask that, or this server does not know it.
+fn is_not_to_be_had(fault: &str) -> bool {
+    fault.starts_with("NOPERM") || fault.to_ascii_lowercase().contains("unknown")
 }

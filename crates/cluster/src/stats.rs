@@ -45,6 +45,8 @@ pub struct Stats {
     pub refused: u64,
     /// Times the topology was asked for.
     pub refreshes: u64,
+    /// Connections that are open now. See [the crate's page](crate#connections) for how many there can be.
+    pub connections: u64,
     /// Requests sent to each node of the present topology.
     pub requests: Vec<(Address, u64)>,
 }
@@ -80,7 +82,7 @@ impl Counters {
         self.refreshes.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn read(&self, nodes: &[Arc<Node>]) -> Stats {
+    pub(crate) fn read(&self, nodes: &[Arc<Node>], connections: u64) -> Stats {
         let no_script = self.no_script.lock().unwrap_or_else(PoisonError::into_inner);
         Stats {
             moved: self.moved.load(Relaxed),
@@ -89,6 +91,7 @@ impl Counters {
             no_script: no_script.iter().map(|((node, sha), times)| (node.clone(), *sha, *times)).collect(),
             refused: self.refused.load(Relaxed),
             refreshes: self.refreshes.load(Relaxed),
+            connections,
             requests: nodes.iter().map(|node| (node.address.clone(), node.requests.load(Relaxed))).collect(),
         }
     }

@@ -198,10 +198,12 @@ impl Client {
         loop {
             let shared = self.shared();
             let asking = asked.is_some();
-            let Some(node) = asked.take().or_else(|| shared.map.owner(keys.slot())) else {
-                shared.refresher.request();
-                wait(&mut pacing, keys, Waiting::NoOwner).await?;
-                continue;
+            let node = match asked.take().or_else(|| shared.map.owner(keys.slot())) {
+                Some(node) => node,
+                None => {
+                    let owner = shared.owner_after_a_look(keys.slot(), pacing.until).await;
+                    owner.ok_or_else(|| late(&pacing, keys, Waiting::NoOwner))?
+                }
             };
             shared.counters.slot(keys.slot());
             match round(shared, &node, asking, keys, pacing.until, &decide).await? {
@@ -236,7 +238,7 @@ impl Client {
         said: String,
     ) -> Result<Option<Arc<Node>>, Error> {
         let shared = self.shared();
-        match answer.step(Repeat::Never) {
+        match shared.step(&answer, Repeat::Never) {
             Step::Follow { slot, to } => {
                 shared.counters.moved();
                 shared.map.patch(slot, &to);

@@ -1,73 +1,31 @@
-//! Which node owns which slot, read from `CLUSTER SLOTS`. Pure: no socket here.
+//! The answer to CLUSTER SLOTS.
 
-use echomq_keyspace::Slot;
 use redis::Value;
 
+use super::{Shard, array, host, port, run};
 use crate::{Address, Error};
 
-/// A run of slots and the nodes that serve it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shard {
-    pub(crate) first: Slot,
-    pub(crate) last: Slot,
-    pub(crate) primary: Address,
-    pub(crate) replicas: Vec<Address>,
-}
-
-/// Reads the answer to `CLUSTER SLOTS` that came from `from`. A malformed row is an error, not a hole in
-/// the map: a map with a silent hole sends commands to nowhere.
+/// Reads the answer that came from `from`. A malformed row is an error, not a hole in the map: a map with a silent
+/// hole sends commands to nowhere.
 pub(crate) fn parse_slots(answer: &Value, from: &Address) -> Result<Vec<Shard>, Error> {
+    let malformed = |row| Error::reply("CLUSTER SLOTS", row);
     let rows = array(answer).ok_or_else(|| malformed(answer))?;
     rows.iter().map(|row| parse_row(row, from).ok_or_else(|| malformed(row))).collect()
 }
 
-fn malformed(row: &Value) -> Error {
-    Error::reply("CLUSTER SLOTS", row)
-}
-
 fn parse_row(row: &Value, from: &Address) -> Option<Shard> {
     let [first, last, primary, replicas @ ..] = array(row)? else { return None };
-    let (first, last) = (slot(first)?, slot(last)?);
-    if first > last {
-        return None;
-    }
+    let (first, last) = run(first, last)?;
     let primary = parse_node(primary, from)?;
     let replicas = replicas.iter().map(|node| parse_node(node, from)).collect::<Option<_>>()?;
     Some(Shard { first, last, primary, replicas })
 }
 
-/// A node is `[host, port, id, metadata…]`. A missing, empty or `?` host means the host that we asked.
-/// The metadata only repeats the same node under other names, so it is not read.
+/// A node is `[host, port, id, metadata…]`, the host being the one the server wants to be called by. The metadata only
+/// repeats the same node under other names, one of which may be empty, so it is not read.
 fn parse_node(node: &Value, from: &Address) -> Option<Address> {
-    let [host, port, ..] = array(node)? else { return None };
-    let port = match port {
-        Value::Int(port) => u16::try_from(*port).ok()?,
-        _ => return None,
-    };
-    let host = match host {
-        Value::Nil => "",
-        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok()?,
-        Value::SimpleString(text) => text,
-        _ => return None,
-    };
-    match (host, from) {
-        ("" | "?", Address::Tcp { host, .. }) => Address::tcp(host, port),
-        _ => Address::tcp(host, port),
-    }
-}
-
-fn array(value: &Value) -> Option<&[Value]> {
-    match value {
-        Value::Array(items) => Some(items),
-        _ => None,
-    }
-}
-
-fn slot(value: &Value) -> Option<Slot> {
-    match value {
-        Value::Int(n) => Slot::new(u16::try_from(*n).ok()?),
-        _ => None,
-    }
+    let [named, number, ..] = array(node)? else { return None };
+    Address::at_host(host(named)?, port(number)?, from)
 }
 
 #[cfg(test)]
@@ -124,5 +82,51 @@ mod tests {
         for row in rows {
             assert!(parse_slots(&row, &from()).is_err(), "{row:?}");
         }
+    }
+
+    /// An answer as JSON, in the shapes that a server sends.
+    fn from_json(text: &str) -> Value {
+        fn value(json: serde_json::Value) -> Value {
+            match json {
+                serde_json::Value::Number(n) => Value::Int(n.as_i64().unwrap()),
+                serde_json::Value::String(text) => Value::BulkString(text.into_bytes()),
+                serde_json::Value::Array(items) => Value::Array(items.into_iter().map(value).collect()),
+                serde_json::Value::Null => Value::Nil,
+                other => panic!("{other}"),
+            }
+        }
+        value(serde_json::from_str(text).unwrap())
+    }
+
+    fn rows(text: &str) -> Vec<(u16, u16, String)> {
+        let shards = parse_slots(&from_json(text), &from()).unwrap();
+        let row = |shard: &Shard| (shard.first.get(), shard.last.get(), shard.primary.to_string());
+        shards.iter().map(row).collect()
+    }
+
+    #[test]
+    fn c028_an_empty_host_name_in_the_metadata_is_ignored() {
+        let rows =
+            rows(include_str!("../../../../testdata/cases/topology/cluster-slots-empty-hostname.json"));
+        let named = |first, last, node: &str| (first, last, node.to_owned());
+        assert_eq!(
+            rows,
+            [
+                named(0, 5460, "10.0.0.1:6379"),
+                named(5461, 10922, "10.0.0.2:6379"),
+                named(10923, 16383, "10.0.0.3:6379")
+            ]
+        );
+    }
+
+    #[test]
+    fn c037_an_answer_with_a_hole_gives_the_rest() {
+        let text = include_str!("../../../../testdata/cases/topology/cluster-slots-partial.json");
+        assert_eq!(
+            rows(text).iter().map(|row| (row.0, row.1)).collect::<Vec<_>>(),
+            [(0, 5460), (10923, 16383)]
+        );
+        let shards = parse_slots(&from_json(text), &from()).unwrap();
+        assert_eq!(super::super::covered(&shards), 5461 + 5461);
     }
 }
