@@ -53,10 +53,21 @@ pub fn cluster() -> Arc<Cluster> {
 /// When it does not start.
 #[track_caller]
 pub fn cluster_with(primaries: usize, replicas: usize) -> Cluster {
+    cluster_configured(primaries, replicas, &[])
+}
+
+/// [`cluster_with`] these settings of the servers' configuration.
+///
+/// # Panics
+///
+/// When it does not start.
+#[track_caller]
+pub fn cluster_configured(primaries: usize, replicas: usize, settings: &[(&str, &str)]) -> Cluster {
     let launch = Launch::cluster(primaries)
         .replicas(replicas)
         .engine(engine().clone())
         .config("enable-debug-command", "local");
+    let launch = settings.iter().fold(launch, |launch, (key, value)| launch.config(*key, *value));
     let local = launch.start().unwrap_or_else(|error| panic!("{error}"));
     Cluster { local, changing: Mutex::new(()), migrating: Mutex::new(()) }
 }

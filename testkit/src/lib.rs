@@ -12,6 +12,7 @@
 //!
 //! It knows nothing of queues and computes no slot: the servers are asked.
 
+mod bare;
 mod cluster;
 mod failover;
 mod faults;
@@ -21,9 +22,10 @@ mod standalone;
 mod stats;
 mod wait;
 
-pub use cluster::{Cluster, cluster, cluster_with};
+pub use bare::{Bare, bare, free_port};
+pub use cluster::{Cluster, cluster, cluster_configured, cluster_with};
 pub use faults::{Fault, Faults, Struck};
 pub use names::{engine, unique_queue, valkey9};
-pub use standalone::{Standalone, standalone};
+pub use standalone::{Standalone, standalone, standalone_configured};
 pub use stats::CommandStat;
 pub use wait::{LIMIT, wait_until};

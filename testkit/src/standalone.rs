@@ -18,7 +18,18 @@ pub struct Standalone {
 /// When it does not start.
 #[track_caller]
 pub fn standalone() -> Standalone {
+    standalone_configured(&[])
+}
+
+/// [`standalone`] with these settings of the server's configuration.
+///
+/// # Panics
+///
+/// When it does not start.
+#[track_caller]
+pub fn standalone_configured(settings: &[(&str, &str)]) -> Standalone {
     let launch = Launch::standalone().engine(engine().clone()).config("enable-debug-command", "local");
+    let launch = settings.iter().fold(launch, |launch, (key, value)| launch.config(*key, *value));
     Standalone { local: launch.start().unwrap_or_else(|error| panic!("{error}")) }
 }
 

@@ -16,6 +16,7 @@ mod messages;
 mod moved;
 /// MOVED, ASK and TRYAGAIN, in the forms in which people met them.
 mod redirected;
+mod proxy;
 /// How often the map of the slots is asked for.
 mod refreshing;
 /// What is refused, here or by a server.
@@ -25,3 +26,5 @@ mod routing;
 mod scene;
 /// Scripts that a node has forgotten.
 mod scripts;
+/// Who owns what, as the servers tell it.
+mod topology;
