@@ -69,6 +69,11 @@ impl Node {
         self.reading.link(open).await
     }
 
+    /// The shared connection stands, as far as is known.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.shared.standing().is_some()
+    }
+
     /// Forgets a connection that failed, unless a newer one has taken its place.
     pub(crate) fn forget(&self, failed: &Link) {
         self.shared.forget(failed);

@@ -94,14 +94,17 @@ impl Shared {
         Ok(changed)
     }
 
-    /// Whom to ask: two nodes of the last topology, then the seeds (whose names are looked up anew), then the others.
+    /// Whom to ask: two nodes of the last topology, those with a connection first, then the seeds (whose names are looked
+    /// up anew), then the others.
     fn candidates(&self) -> Vec<Address> {
         let seeds = &self.dialer.settings.seeds;
         if self.dialer.settings.one_endpoint {
             return seeds.clone();
         }
-        let mut known: Vec<Address> = self.map.nodes().iter().map(|node| node.address.clone()).collect();
+        let mut known = self.map.nodes();
         fastrand::shuffle(&mut known);
+        known.sort_by_key(|node| !node.is_connected());
+        let mut known: Vec<Address> = known.iter().map(|node| node.address.clone()).collect();
         let others = known.split_off(known.len().min(2));
         let mut candidates: Vec<Address> = Vec::new();
         for address in known.iter().chain(seeds).chain(&others) {
