@@ -2,12 +2,16 @@
 
 /// Requests on lanes of their own: WATCH, blocking, confirmed, from replicas.
 mod apart;
+/// Services that show one endpoint and hide their nodes.
+mod endpoint;
 /// Nodes that die, hang or hang up.
 mod failures;
 /// A slot of which some keys are on one node and some on another.
 mod half_moved;
 /// `CLUSTER KEYSLOT` and `Slot::of` agree.
 mod keyslot;
+/// Users, passwords that are renewed, numbered databases.
+mod login;
 /// Commands over many slots: the six that may be split, and pipelines.
 mod many_slots;
 /// Sharded pub/sub through cuts, failovers and moves.
@@ -26,5 +30,8 @@ mod routing;
 mod scene;
 /// Scripts that a node has forgotten.
 mod scripts;
+mod terminator;
+/// Encrypted connections.
+mod tls;
 /// Who owns what, as the servers tell it.
 mod topology;

@@ -2,11 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use echomq_cluster::{Command, DEADLINE, Repeat, Value};
+use echomq_cluster::{Client, Command, DEADLINE, Repeat, Value};
+use echomq_keyspace::Slot;
 use futures_util::future::join_all;
 use testkit::Cluster;
 
-use crate::scene::{Tag, ask, client};
+use crate::scene::{Tag, ask, client, note};
+
+/// A busy machine may be late by this.
+const LATE: Duration = Duration::from_secs(2);
 
 /// How often all nodes together were asked for the slots.
 fn asked(cluster: &Cluster, nodes: &[usize]) -> u64 {
@@ -67,4 +71,85 @@ async fn a_node_that_stays_away_is_no_reason_to_ask_more_than_ten_times_a_second
     let most = started.elapsed().as_millis() as u64 / 100 + 2;
     assert!((1..=most).contains(&refreshes), "asked {refreshes} times in {:?}", started.elapsed());
     assert!(slowest < Duration::from_millis(250), "a refresh held up another node's request for {slowest:?}");
+}
+
+/// Six primaries without replicas, so that the dead one stays away.
+fn six() -> Cluster {
+    testkit::cluster_configured(6, 0, &[("cluster-require-full-coverage", "no")])
+}
+
+/// 2,000 requests over all nodes, a sixth of which are at the one that dies; those go on asking for five seconds.
+#[tokio::test(flavor = "multi_thread")]
+async fn c039_a_dead_primary_under_two_thousand_commands_costs_few_refreshes_one_at_a_time() {
+    const IN_FLIGHT: u64 = 2_000;
+    let cluster = six();
+    let client = client(&cluster.url(), Duration::from_secs(6)).await;
+    let warm =
+        (0..200).map(|n| client.call(Command::new("SET").key(format!("{{{n}}}")).arg(0), Repeat::Idempotent));
+    join_all(warm).await.into_iter().for_each(|set| assert_eq!(set.unwrap(), Value::Okay));
+    let survivors = [1, 2, 3, 4, 5];
+    let (asked_before, refreshed_before) = (asked(&cluster, &survivors), client.stats().refreshes);
+
+    // In flight at its death: it stands still until it has been sent its share.
+    cluster.freeze(0);
+    let sent = || client.stats().requests.iter().map(|(_, sent)| sent).sum::<u64>();
+    let sent_before = sent();
+    let commands = (0..IN_FLIGHT).map(|n| {
+        let command = Command::new("INCR").key(format!("{{c{n}}}"));
+        client.call(command, Repeat::Idempotent)
+    });
+    let watched = async {
+        while sent() < sent_before + IN_FLIGHT {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        cluster.kill(0);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        (asked(&cluster, &survivors) - asked_before, client.stats().refreshes - refreshed_before)
+    };
+    let (answers, (questions, refreshes)) = tokio::join!(join_all(commands), watched);
+    let lost = answers.iter().filter(|answer| answer.is_err()).count();
+    note(&format!(
+        "c039: {refreshes} refreshes, {questions} questions in the first 5 s; {lost} commands without a node"
+    ));
+    assert!((200..=500).contains(&lost), "{lost} of {IN_FLIGHT} were for the dead one");
+    assert!((2..20).contains(&refreshes), "{refreshes} refreshes");
+    assert!((2..20).contains(&questions), "{questions} questions to the servers");
+}
+
+/// What nobody asks for is learnt by a refresh alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn c039_when_one_node_is_slow_to_tell_another_is_asked() {
+    let cluster = six();
+    let client = client(&cluster.url(), DEADLINE).await;
+    let (lost, moved) = (Tag::at(&cluster, "lost", 0), Tag::at(&cluster, "moved", 2));
+    ask(&client, "SET", &lost.key("a"), &["1"]).await;
+    cluster.kill(0);
+    cluster.freeze(1);
+    tokio::task::block_in_place(|| cluster.move_slot(moved.slot, 2, 3));
+    let started = Instant::now();
+    let slot = Slot::new(moved.slot).unwrap();
+    let learnt = async {
+        while client.owner(slot).unwrap().to_string() != cluster.addresses()[3] {
+            assert!(started.elapsed() < DEADLINE, "the new owner was not learnt");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        started.elapsed()
+    };
+    let asking = client.call(Command::new("GET").key(lost.key("a")), Repeat::Idempotent);
+    let (took, error) = tokio::join!(learnt, asking);
+    error.unwrap_err();
+    assert!(took < Duration::from_secs(1) + LATE, "it took {took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn seeds_that_are_silent_are_not_waited_for_in_turn() {
+    let silent: Vec<std::net::TcpListener> =
+        (0..4).map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let silent = silent.iter().map(|hole| hole.local_addr().unwrap().to_string() + ",").collect::<String>();
+    let server = testkit::standalone();
+    let started = Instant::now();
+    let client = Client::connect(&format!("redis://{silent}{}", server.address())).await.unwrap();
+    let took = started.elapsed();
+    assert!(took < Duration::from_secs(3), "four that are silent, 250 ms each: it took {took:?}");
+    ask(&client, "SET", "{k}", &["1"]).await;
 }

@@ -14,7 +14,7 @@ use testkit::{Cluster, LIMIT, wait_until};
 use tokio::net::TcpListener;
 
 use crate::proxy::{Detour, Proxy};
-use crate::scene::{Tag, ask, text, try_ask};
+use crate::scene::{Tag, ask, note, text, try_ask};
 
 /// A busy machine may be late by this.
 const LATE: Duration = Duration::from_secs(2);
@@ -130,9 +130,7 @@ impl OnV6 {
 #[tokio::test(flavor = "multi_thread")]
 async fn c029_a_cluster_on_ipv6_is_reached_through_seeds_topology_and_redirects() {
     if std::net::TcpListener::bind("[::1]:0").is_err() {
-        use std::io::Write;
-        let _ = io::stderr().write_all(b"skipped: c029 on a cluster (the loopback has no IPv6)\n");
-        return;
+        return note("skipped: c029 on a cluster (the loopback has no IPv6)");
     }
     let cluster = OnV6::start();
     let client = Client::connect(&format!("redis://[::1]:{}", cluster.ports[0])).await.unwrap();
