@@ -18,9 +18,9 @@ mod many_slots;
 mod messages;
 /// A slot that has moved, or moves as a whole.
 mod moved;
+mod proxy;
 /// MOVED, ASK and TRYAGAIN, in the forms in which people met them.
 mod redirected;
-mod proxy;
 /// How often the map of the slots is asked for.
 mod refreshing;
 /// What is refused, here or by a server.

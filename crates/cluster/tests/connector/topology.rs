@@ -344,9 +344,9 @@ async fn c040_a_silent_primary_costs_its_slots_a_failover_and_other_slots_nothin
         (slowest, n)
     };
     let (promoted, affected, (slowest, n)) = tokio::join!(promoted, affected, others);
-    println!(
-        "promoted after {promoted:?}, all succeeded after {affected:?}; others: {n}, slowest {slowest:?}"
-    );
+    note(&format!(
+        "c040: promoted after {promoted:.2?}, all succeeded after {affected:.2?}; others: {n}, slowest {slowest:.2?}"
+    ));
     assert!(affected < promoted + Duration::from_secs(3) + LATE, "documented: promotion + 3 s");
     assert!(n > 100 && slowest < Duration::from_millis(500), "{n} requests, the slowest took {slowest:?}");
 }
