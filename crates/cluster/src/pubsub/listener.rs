@@ -5,16 +5,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use echomq_keyspace::Slot;
+use echomq_keyspace::{Escaped, Slot};
 use futures_util::future::join_all;
+use redis::ServerError;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::line::{Event, Line, Subscribed};
 use super::{Kind, Topic, Wishes};
-use crate::answer::{Answer, Class};
+use crate::answer::{Answer, Step};
 use crate::client::Shared;
-use crate::{Address, Login, dial};
+use crate::{Address, Login, Repeat, dial};
 
 /// How soon a channel without its subscription is tried again.
 const RETRY: Duration = Duration::from_millis(100);
@@ -172,15 +173,7 @@ impl Listener {
             for (topic, answer) in answers {
                 match answer {
                     Subscribed::Stands => self.wishes.stands(&topic, true),
-                    Subscribed::Refused(fault) => {
-                        let detail = fault.details().unwrap_or_default();
-                        if let Class::Moved { slot, to } = Answer::read(fault.code(), detail, &node).class
-                            && !shared.dialer.settings.one_endpoint
-                        {
-                            shared.map.patch(slot, &to);
-                        }
-                        all_stand = false;
-                    }
+                    Subscribed::Refused(fault) => all_stand &= is_final(shared, &node, &topic, &fault),
                     Subscribed::Broken => is_broken = true,
                 }
             }
@@ -220,4 +213,19 @@ impl Listener {
         // A connection that nothing comes over any more is closed.
         self.lines.retain(|_, line| !line.topics.is_empty());
     }
+}
+
+/// Acts on a refusal. True if it would be the same at once again: who may not hear a channel is not helped by haste.
+fn is_final(shared: &Shared, node: &Address, topic: &Topic, fault: &ServerError) -> bool {
+    let answer = Answer::read(fault.code(), fault.details().unwrap_or_default(), node);
+    match shared.step(&answer, Repeat::Idempotent) {
+        Step::Follow { slot, to } => drop(shared.map.patch(slot, &to)),
+        Step::Tell => {
+            let channel = Escaped(&topic.channel);
+            tracing::warn!(%node, %channel, %fault, "a subscription was refused");
+            return true;
+        }
+        _ => {}
+    }
+    false
 }

@@ -2,6 +2,8 @@
 
 /// Requests on lanes of their own: WATCH, blocking, confirmed, from replicas.
 mod apart;
+/// Many channels at once, sharded and plain.
+mod channels;
 /// Services that show one endpoint and hide their nodes.
 mod endpoint;
 /// Nodes that die, hang or hang up.
