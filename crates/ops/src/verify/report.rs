@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use echomq_cluster::{Address, Error};
+use echomq_cluster::{Address, Error, LegacyKeys};
 use echomq_keyspace::{Escaped, SlotSet};
 use serde::Serialize;
 
@@ -43,6 +43,15 @@ impl Verification {
             && self.strangers.is_empty()
             && self.ungrouped_keys == 0
             && self.comparison.wrong.is_empty()
+    }
+
+    /// Whether names from before are left, for [`Writers::may_switch_off`](echomq_cluster::Writers::may_switch_off).
+    pub fn legacy_keys(&self) -> LegacyKeys {
+        match self.before.iter().map(|group| group.keys).sum() {
+            0 if self.coverage.whole && self.is_complete() => LegacyKeys::None,
+            0 => LegacyKeys::Unknown,
+            keys => LegacyKeys::Found(keys),
+        }
     }
 
     /// Whether nothing was left out but by the limits.
