@@ -21,9 +21,13 @@
 //! durable: what a primary acknowledged and no replica has is lost when it dies, see
 //! [`Client::call_confirmed`](echomq_cluster::Client::call_confirmed).
 
+pub mod balances;
 mod call;
 mod error;
+pub mod followers;
+pub mod hot_value;
 pub mod order;
+pub mod reader_copy;
 pub mod session;
 pub mod stock;
 

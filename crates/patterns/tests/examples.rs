@@ -74,3 +74,76 @@ fn session_ends_as_a_whole() {
         ],
     );
 }
+
+#[test]
+fn balances_keep_their_sum_and_tell_who_gave_up() {
+    says(
+        &run("balances"),
+        &[
+            "account:{ann}:pot:cash and account:{ann}:pot:savings share slot 2326",
+            "shift 30   Done { from: 70, to: 50 }",
+            "shift 500  Insufficient { have: 70 }",
+            "at most 1 attempts: ",
+            "together 120",
+            "at most 50 attempts: 8 done, 0 gave up.",
+            "together 120",
+            "account:{ben}:pot:cash slot 3260",
+        ],
+    );
+}
+
+#[test]
+fn followers_show_that_sub_keys_leave_the_load_on_one_slot() {
+    let said = run("followers");
+    let row = |name: &str| {
+        let row =
+            said.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {said}"));
+        let numbers =
+            row[name.len()..].split('%').take(3).map(|number| number.trim().parse::<u32>().unwrap());
+        numbers.collect::<Vec<_>>()
+    };
+    assert_eq!(row("sub-keys")[1..], [100, 100], "{said}");
+    let spread = row("spread tags");
+    assert!(spread[1] < 25 && spread[2] < 45, "{said}");
+    says(
+        &said,
+        &[
+            "followers:{ann}:0                slot 2326",
+            "followers:{ann~2TA}:members      slot 5056",
+            "sub-keys     renamed: true",
+            "spread tags  A request for many keys was not sent. 2 keys on 2 slots",
+        ],
+    );
+}
+
+#[test]
+fn hot_value_is_read_on_a_slot_of_its_own() {
+    says(
+        &run("hot_value"),
+        &[
+            "slot 12491",
+            "hot:price:MUG7:0EC",
+            "slot  6975",
+            "the whole key",
+            "version 2, 8.90: Done",
+            "version 1, 9.50: Older { stands: 2 }",
+            "1000 reads of the price: 0 requests on the product's slot, 1000 on its own.",
+            "publishes: Done",
+        ],
+    );
+}
+
+#[test]
+fn reader_copy_says_how_old_it_is() {
+    says(
+        &run("reader_copy"),
+        &[
+            "Done(Current { version: 1, body: \"Welcome\" })",
+            "Stale { version: 1 }",
+            "0 of them asked the owner",
+            "`Welcome`, version 1, less than 60 s old: true",
+            "Behind { have: 1, owner: 2, body: \"Welcome\" }",
+            "Current { version: 2, body: \"Closed today\" }",
+        ],
+    );
+}
