@@ -61,7 +61,8 @@ impl Client {
             hub: Hub::default(),
             renewal: OnceLock::new(),
         });
-        let login = shared.dialer.login().await.map_err(|cause| Error::no_node(&[], cause))?;
+        let seeds = &shared.dialer.settings.seeds;
+        let login = shared.dialer.login().await.map_err(|cause| Error::no_node(seeds, cause))?;
         shared.refresh_now().await?;
         if let Some(hole) = shared.map.hole().filter(|_| full_coverage) {
             return Err(Error::deadline(Duration::ZERO, Some(hole), Waiting::NoOwner));

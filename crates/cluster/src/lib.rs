@@ -31,13 +31,15 @@
 //! | kind | how many, at most |
 //! |---|---|
 //! | requests and topology, shared by all | one per node, replicas included |
+//! | reads that a replica may answer, shared by all | one per replica, and only if there are such reads |
 //! | sharded channels | one per primary that owns the slot of a subscribed channel |
 //! | plain channels | one, or none if it is a node that sharded channels are heard from |
-//! | calls that need a connection of their own | one per such call under way |
+//! | blocking calls, WATCH, confirmed writes | one per call under way; up to 8 per node are kept for the next |
 //!
-//! so that 3 primaries with 3 replicas and any number of subscriptions make at most 6 + 3 connections, and calls of their
-//! own come on top. [`Stats::connections`] says how many are open now. A connection on which nothing happens is probed
-//! by TCP after 15 s and given up after 30 s; one for messages is asked every 5 s whether it lives.
+//! so that 3 primaries with 3 replicas and any number of subscriptions make at most 6 + 3 + 3 + 1 connections, and calls
+//! that need one of their own come on top. [`Stats::connections`] says how many are open now. A connection on which
+//! nothing happens is probed by TCP after 15 s and given up after 30 s; one for messages is asked every 5 s whether it
+//! lives.
 //!
 //! # How soon it goes on
 //!

@@ -137,6 +137,20 @@ async fn plain_channels_are_heard_by_another_node_when_theirs_dies_and_on_a_sing
     assert!(gaps(&ears).iter().zip(before).all(|(now, before)| *now > before), "each has a gap and is told");
 }
 
+/// A node that stands still sends nothing, as a quiet one does: it takes a question to tell them apart.
+#[tokio::test(flavor = "multi_thread")]
+async fn plain_channels_are_heard_by_another_node_when_theirs_falls_silent() {
+    let cluster = testkit::cluster_configured(3, 0, &[("cluster-require-full-coverage", "no")]);
+    let client = client(&cluster.url(), Duration::from_millis(300)).await;
+    let mut ears = [Ear::on(&client, "p".to_owned(), false)];
+    all_hear(&client, &mut ears, "at first").await;
+    let home = (0..3).find(|node| heard_at(&cluster, *node, "p") == 1).unwrap();
+    cluster.freeze(home);
+    let before = gaps(&ears);
+    all_hear(&client, &mut ears, "after its node fell silent").await;
+    assert!(gaps(&ears)[0] > before[0]);
+}
+
 /// The subscribers of a plain channel at one node.
 fn heard_at(cluster: &Cluster, node: usize, channel: &str) -> i64 {
     match cluster.raw(node, &["PUBSUB", "NUMSUB", channel]).unwrap() {
