@@ -2,6 +2,7 @@
 
 use super::{contract, read};
 use echomq_contract::{Contract, Entry, Likeness};
+use echomq_keyspace::QueueName;
 
 /// What the list of keys calls a finding, in its words.
 fn verdict(entry: &Entry<'_>, key: &str, found: &str) -> String {
@@ -86,4 +87,22 @@ fn the_keys_of_echomq_are_its_contracts_own() {
     assert!(
         matches!(contract.directory().find(b"emq:{orders~0vQ}:job:{x}"), Entry::Today(title) if title.key.name == "job")
     );
+}
+
+/// The contract knows bytes alone: of UTF-8 it knows which bytes can occur, and `~` it takes for that of a part.
+#[test]
+fn c008_the_contract_of_echomq_says_of_each_odd_name_what_the_library_says() {
+    let contract = Contract::echomq();
+    let directory = contract.directory();
+    let mut verdicts = [0, 0];
+    for row in read("testdata/cases/keys/queue-names.tsv").lines().filter(|line| !line.starts_with('#')) {
+        let (hex, rest) = row.split_once('\t').unwrap();
+        let digits = hex.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
+        let name: Vec<u8> = digits.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect();
+        let key = [b"emq:{", name.as_slice(), b"}:meta"].concat();
+        let is_taken = matches!(directory.find(&key), Entry::Today(_));
+        assert_eq!(is_taken, QueueName::parse(&name).is_ok(), "{rest}");
+        verdicts[usize::from(is_taken)] += 1;
+    }
+    assert!(verdicts[0] > 3 && verdicts[1] > 3, "{verdicts:?}");
 }

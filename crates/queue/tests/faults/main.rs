@@ -14,7 +14,11 @@ mod leases;
 mod names;
 /// What a job carries.
 mod payloads;
+/// What a user may do.
+mod rights;
 mod scene;
+/// A single server, under the rules of a cluster.
+mod single;
 /// Keys of a queue that something else has stored.
 mod types;
 /// What a worker does with handlers that succeed, fail, panic or do not end.

@@ -212,3 +212,23 @@ async fn c025_no_key_of_any_step_is_without_the_prefix_in_scripts_neither() {
         assert!(line.match_indices("emq:{").all(at), "a name without the prefix: {line}");
     }
 }
+
+/// There is no record of a worker beside the queue: who holds what stands in the entry of its lease, under the queue's tag.
+#[tokio::test(flavor = "multi_thread")]
+async fn c079_all_that_claims_and_workers_write_is_under_the_queues_tag() {
+    let server = testkit::standalone();
+    let queue = EchoMq::connect(&server.url()).await.unwrap().queue("orders").unwrap();
+    queue.enqueue_many(vec![JobSpec::new("x"); 3]).await.unwrap();
+    let held = |_| async {
+        std::future::pending::<()>().await;
+        Ok::<(), String>(())
+    };
+    let worker = queue.worker(held).owner("ann").start().await.unwrap();
+    until("all are claimed", async || worker.running() == 3).await;
+    let keys: Vec<String> = redis::from_redis_value(server.raw(&["KEYS", "*"]).unwrap()).unwrap();
+    assert!(keys.iter().all(|key| key.starts_with("emq:{orders}:")), "{keys:?}");
+    let leases = server.raw(&["ZRANGE", "emq:{orders}:leases", "0", "-1"]).unwrap();
+    let leases: Vec<String> = redis::from_redis_value(leases).unwrap();
+    assert!(!leases.is_empty() && leases.iter().all(|lease| lease.contains(":ann-")), "{leases:?}");
+    assert_eq!(worker.stop(std::time::Duration::ZERO).await.released, 3);
+}
