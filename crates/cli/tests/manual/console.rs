@@ -52,11 +52,27 @@ impl Step {
         lines_match(&self.shown, output)
     }
 
-    /// Takes over what came. A line that the page leaves open in part stays so.
+    /// Takes over what came. Lines that are shown as they came stay as they are, open in part or not.
     pub(crate) fn take(&mut self, output: &[String]) {
-        let open: Vec<String> = self.shown.iter().filter(|line| line.contains(ANY)).cloned().collect();
-        let kept = |line: &String| open.iter().find(|open| line_matches(open, line)).unwrap_or(line).clone();
-        self.shown = output.iter().map(kept).collect();
+        let (shown, came) = (&self.shown, output.len());
+        // How many lines at most are shown as they came, from each line shown and each that came on.
+        let mut kept = vec![vec![0; came + 1]; shown.len() + 1];
+        for (i, line) in shown.iter().enumerate().rev() {
+            for (j, output) in output.iter().enumerate().rev() {
+                let both = if line_matches(line, output) { kept[i + 1][j + 1] + 1 } else { 0 };
+                kept[i][j] = both.max(kept[i + 1][j]).max(kept[i][j + 1]);
+            }
+        }
+        let (mut i, mut taken) = (0, Vec::new());
+        for (j, output) in output.iter().enumerate() {
+            while i < shown.len() && kept[i + 1][j] == kept[i][j] {
+                i += 1;
+            }
+            let stays = i < shown.len() && kept[i][j + 1] < kept[i][j];
+            taken.push(if stays { shown[i].clone() } else { output.clone() });
+            i += usize::from(stays);
+        }
+        self.shown = taken;
     }
 }
 
@@ -104,7 +120,12 @@ fn open_lines_and_open_text_match_what_varies_and_nothing_else() {
 
 #[test]
 fn what_came_is_taken_over_and_what_is_open_stays_open() {
-    let mut step = Step { command: String::new(), shown: vec!["old".into(), "port […]".into()] };
-    step.take(&["new".into(), "port 7001".into()]);
-    assert_eq!(step.shown, ["new", "port […]"]);
+    let lines = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let mut step = Step { command: String::new(), shown: lines("old port[…] same […] end") };
+    step.take(&lines("new port7001 same new 12 end"));
+    assert_eq!(step.shown, lines("new port[…] same new […] end"));
+    step.take(&lines("end"));
+    assert_eq!(step.shown, ["end"]);
+    step.take(&[]);
+    assert!(step.shown.is_empty());
 }
