@@ -26,12 +26,14 @@ pub struct EchoMq {
 }
 
 impl EchoMq {
-    /// Connects to the nodes of a URL: `redis://[user[:password]@]host:port[,host:port…]`, `valkey://…` or `unix:/path`.
+    /// Connects to the nodes of a URL; its form is told at [`Settings::from_url`](echomq_cluster::Settings::from_url). For
+    /// logins that are renewed and the like, see [`EchoMq::over`].
     pub async fn connect(url: &str) -> Result<EchoMq, Error> {
         Ok(EchoMq::over(Client::connect(url).await?))
     }
 
-    /// Queues over a client that is there already.
+    /// Queues over a client that is there already, for instance by
+    /// [`Client::connect_with`](echomq_cluster::Client::connect_with).
     pub fn over(client: Client) -> EchoMq {
         EchoMq {
             client,

@@ -85,6 +85,60 @@ async fn the_unix_socket_of_a_node_leads_to_the_whole_cluster() {
     assert_eq!(client.primaries()[0].to_string(), cluster.addresses()[0]);
 }
 
+/// By their address, by a name, or not at all: then it is the host by which they were reached.
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_are_called_what_they_want_to_be_called() {
+    let cluster = testkit::cluster_configured(2, 0, &[("cluster-announce-hostname", "localhost")]);
+    let logins = [user(&cluster, "a", "-cluster|shards"), user(&cluster, "b", "-cluster|slots")];
+    let seed = format!("redis://127.0.0.1:{}", cluster.node(0).port());
+    let by_name = format!("redis://localhost:{}", cluster.node(0).port());
+    for (wanted, seed, host) in [
+        ("ip", &by_name, "127.0.0.1"),
+        ("hostname", &seed, "localhost"),
+        ("unknown-endpoint", &seed, "127.0.0.1"),
+        ("unknown-endpoint", &by_name, "localhost"),
+    ] {
+        for node in 0..2 {
+            let set = ["CONFIG", "SET", "cluster-preferred-endpoint-type", wanted];
+            cluster.raw(node, &set).unwrap();
+        }
+        for login in &logins {
+            let client = Client::connect_with(settings(seed).login(login.clone())).await.unwrap();
+            let tag = Tag::at(&cluster, "named", 0);
+            ask(&client, "SET", &tag.key("a"), &["1"]).await;
+            cluster.move_slot(tag.slot, 0, 1);
+            assert_eq!(ask(&client, "GET", &tag.key("a"), &[]).await, text("1"));
+            assert_eq!(client.stats().moved, 1);
+            for node in client.primaries() {
+                assert!(node.to_string().starts_with(&format!("{host}:")), "{wanted} from {seed}: {node}");
+            }
+        }
+    }
+}
+
+/// What /proc says of the timers of connections to a port: `02` is the one that probes a silent connection.
+#[cfg(target_os = "linux")]
+fn timers_of(port: u16) -> Vec<String> {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let to_port = format!(":{port:04X}");
+    let rows = table.lines().skip(1).map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    rows.filter(|row| row[2].ends_with(&to_port) && row[3] == "01")
+        .map(|row| row[5][..2].to_owned())
+        .collect()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn c041_connections_are_probed_by_tcp_when_nothing_happens_on_them() {
+    let server = testkit::standalone();
+    let client = Client::connect(&server.url()).await.unwrap();
+    let mut heard = client.subscribe(b"{k}");
+    heard.next().await.unwrap();
+    ask(&client, "SET", "{k}", &["1"]).await;
+    let port = server.address().rsplit_once(':').unwrap().1.parse().unwrap();
+    wait_until("nothing is under way on either of the two", LIMIT, || timers_of(port) == ["02", "02"]);
+}
+
 /// Two nodes on ::1 that share the slots evenly.
 struct OnV6 {
     _servers: Vec<testkit::Bare>,

@@ -10,6 +10,8 @@ mod failover;
 mod ghosts;
 /// Workers that were away for longer than their lease.
 mod leases;
+/// Wake-ups that do not arrive.
+mod messages;
 /// Names of queues and ids of jobs.
 mod names;
 /// What a job carries.
