@@ -70,4 +70,6 @@ mod manual {
     struct Guarantees;
     #[doc = include_str!("../../../docs/src/legal.md")]
     struct Legal;
+    #[doc = include_str!("../../../docs/src/renaming.md")]
+    struct Renaming;
 }

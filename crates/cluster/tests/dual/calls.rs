@@ -172,6 +172,26 @@ async fn while_some_follow_and_some_lead_each_reads_what_was_written_last() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn while_the_slot_of_the_new_name_is_half_moved_a_relocation_waits_and_nothing_is_lost() {
+    let scene = Scene::new("half").await;
+    let key = scene.key(0);
+    scene.set_old(&key, "1").await;
+    let slot = Slot::of(key.new_name()).get();
+    let from = scene.cluster.owner_of(slot);
+    let to = scene.cluster.primaries().into_iter().find(|node| *node != from).unwrap();
+    scene.cluster.begin_move(slot, from, to);
+    let hasty = Dual::new(&scene.client.with_deadline(Duration::from_millis(400)), Stage::Lead);
+    let error = hasty.relocate(&key).await.unwrap_err();
+    assert!(error.is_slot_moving(), "{error}");
+    assert_eq!(get(&scene.lead, &key).await, (some("1"), Held::Old));
+    assert!(set(&scene.lead, &key, "2").await.left.is_none(), "a write goes on");
+    assert_eq!(get(&scene.lead, &key).await, (some("2"), Held::New));
+    scene.cluster.finish_move(slot, from, to);
+    assert_eq!(get(&scene.lead, &key).await, (some("2"), Held::New));
+    scene.cluster.move_slot(slot, to, from);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_the_confirmation_that_was_asked_for_the_old_value_stays() {
     let cluster = testkit::cluster_with(3, 1);
     let client = Client::connect(&cluster.url()).await.unwrap();

@@ -136,6 +136,20 @@ async fn what_is_deleted_while_it_is_relocated_does_not_come_back() {
     assert!(overtaken > 0, "no relocation met a deletion: the test has tried nothing");
 }
 
+/// The same value again is told from the copy by the mark alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_written_while_it_is_relocated_is_not_taken_back_though_it_is_the_same_value() {
+    let scene = Scene::new("same").await;
+    for n in 0..400 {
+        let key = scene.key(n);
+        scene.set_old(&key, "1").await;
+        let (first, written, second) =
+            tokio::join!(scene.lead.relocate(&key), set(&scene.lead, &key, "1"), scene.lead.relocate(&key));
+        assert!(written.left.is_none() && first.is_ok() && second.is_ok());
+        assert_eq!(scene.stored(&key).await, [some("1"), None], "key {n}");
+    }
+}
+
 /// Each task is dropped at some moment of its way; then the next process finds what it left.
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_is_killed_on_the_way_leaves_the_value_or_its_successor_and_the_next_one_ends_it() {
