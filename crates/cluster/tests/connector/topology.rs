@@ -406,7 +406,7 @@ async fn c040_a_silent_primary_costs_its_slots_a_failover_and_other_slots_nothin
         "c040: promoted after {promoted:.2?}, all succeeded after {affected:.2?}; others: {n}, slowest {slowest:.2?}"
     ));
     assert!(affected < promoted + Duration::from_secs(3) + LATE, "documented: promotion + 3 s");
-    assert!(n > 100 && slowest < Duration::from_millis(500), "{n} requests, the slowest took {slowest:?}");
+    assert!(n > 100 && slowest < Duration::from_secs(1), "{n} requests, the slowest took {slowest:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
