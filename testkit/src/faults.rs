@@ -100,6 +100,8 @@ pub struct Faults {
     slots: Vec<u16>,
     newcomer: Option<usize>,
     hurt: Option<usize>,
+    /// The primaries that there are, as far as we made them.
+    primaries: Vec<usize>,
 }
 
 impl Faults {
@@ -112,7 +114,8 @@ impl Faults {
         let slots = keys.iter().map(|key| cluster.slot_of(key)).collect();
         let mut rng = Rng::with_seed(seed);
         let order = Order { kinds, rng: rng.fork(), round: Vec::new() };
-        Faults { cluster, rng, order, slots, newcomer: None, hurt: None }
+        let primaries = cluster.primaries();
+        Faults { cluster, rng, order, slots, newcomer: None, hurt: None, primaries }
     }
 
     /// The cluster.
@@ -137,9 +140,10 @@ impl Faults {
         struck
     }
 
-    /// Mends what the last strike left, and returns when the cluster is whole and at rest.
+    /// Mends what the last strike left, and returns when the cluster is whole and at rest: with the nodes that are primaries
+    /// now though no strike promoted them, as a machine that is too busy may bring about.
     #[track_caller]
-    pub fn mend(&mut self) {
+    pub fn mend(&mut self) -> Vec<usize> {
         if let Some(node) = self.hurt.take() {
             if self.cluster.node(node).is_frozen() {
                 self.cluster.thaw(node);
@@ -148,6 +152,8 @@ impl Faults {
             }
         }
         self.cluster.wait_ready();
+        let expected = std::mem::replace(&mut self.primaries, self.cluster.primaries());
+        self.primaries.iter().copied().filter(|node| !expected.contains(node)).collect()
     }
 
     /// A primary that has a replica, and this replica.
@@ -170,6 +176,7 @@ impl Faults {
             _ => self.cluster.freeze(primary),
         }
         let serving = self.serves(replica, &probe);
+        self.primaries.push(replica);
         let what = format!("{} of node {primary}, which node {replica} replaced", fault.name());
         Struck { fault, what, at, serving, hurt: Some(primary) }
     }
@@ -201,6 +208,7 @@ impl Faults {
             }
             self.takes_a_write(replica, &probe)
         });
+        self.primaries.push(replica);
         let what = format!("agreed failover from node {primary} to node {replica}");
         Struck { fault: Fault::Failover, what, at, serving: Instant::now(), hurt: None }
     }
@@ -260,6 +268,7 @@ impl Faults {
                     self.carry(*slot, self.cluster.owner_of(*slot), node);
                 }
                 self.newcomer = Some(node);
+                self.primaries.push(node);
                 format!("node {node} joined and got slots {slots:?}")
             }
         };

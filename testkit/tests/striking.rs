@@ -18,7 +18,7 @@ fn a_primary_that_was_lost_is_replaced_and_comes_back_as_a_replica() {
         let before = faults.cluster().primaries();
         let struck = faults.strike();
         assert!(struck.fault == kind && struck.serving > struck.at);
-        faults.mend();
+        assert_eq!(faults.mend(), [0; 0]);
         let after = faults.cluster().primaries();
         let new: Vec<usize> = after.iter().copied().filter(|node| !before.contains(node)).collect();
         let [new] = new[..] else { panic!("{before:?} became {after:?}") };
@@ -60,6 +60,16 @@ fn a_slot_moves_key_by_key_with_all_it_holds() {
             redis::from_redis_value(faults.cluster().raw(owner, &["GET", key]).unwrap()).unwrap();
         assert_eq!(value.as_ref(), Some(key));
     }
+}
+
+#[test]
+fn a_promotion_that_no_fault_made_is_told() {
+    let mut faults = faults(Fault::Flush);
+    faults.strike();
+    faults.cluster().failover(4);
+    assert_eq!(faults.mend(), [4]);
+    faults.strike();
+    assert_eq!(faults.mend(), [0; 0]);
 }
 
 #[test]

@@ -23,6 +23,7 @@ async fn run(kinds: &'static [Fault], faults: usize, pledge: Pledge) -> Report {
         limit: Duration::from_secs(60),
         calm: Duration::from_secs(1),
         pause: Duration::from_millis(300),
+        pace: Duration::from_millis(10),
         pledge,
         seed,
     };

@@ -11,7 +11,8 @@ impl Breaker for Hand {
         Strike { kind: struck.fault.name(), what: struck.what, at: struck.at, serving: struck.serving }
     }
 
-    fn mend(&mut self) {
-        self.0.mend();
+    fn mend(&mut self) -> Vec<String> {
+        let promoted = self.0.mend();
+        promoted.iter().map(|node| format!("node {node} is a primary though no fault promoted it")).collect()
     }
 }

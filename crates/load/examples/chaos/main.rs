@@ -93,6 +93,7 @@ async fn run(args: &Args, seed: u64, cluster: Cluster) -> Result<Report, Error> 
         limit: Duration::from_secs(60 * args.minutes),
         calm: Duration::from_secs(10),
         pause: Duration::from_millis(1_500),
+        pace: Duration::from_millis(10),
         pledge,
         seed,
     };
@@ -105,11 +106,15 @@ async fn run(args: &Args, seed: u64, cluster: Cluster) -> Result<Report, Error> 
 }
 
 fn tell(progress: Progress) {
-    let Progress { faults, strike, back, broken } = progress;
+    let Progress { faults, strike, back, rates, wanted, broken } = progress;
+    let is_late = back.is_none_or(|back| back > BACK_WITHIN);
     let server = strike.serving.saturating_duration_since(strike.at).as_millis();
     let back = back.map_or("never".to_owned(), |back| format!("{} ms", back.as_millis()));
     let broken = if broken.is_empty() { String::new() } else { format!("; {}", broken.join(", ")) };
     println!("{faults:>4}  {}: servers {server} ms, then the rate {back}{broken}", strike.what);
+    if is_late {
+        println!("      answered in each 100 ms since, where {wanted} count as back: {rates:?}");
+    }
 }
 
 fn conclusion(report: &Report) -> ExitCode {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use fastrand::Rng;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::driver::{Class, Driver, Outcome};
 use super::entity::{ENTITIES, Place};
@@ -51,8 +52,26 @@ impl Batch {
     }
 }
 
+/// How long after the beginning of an operation a client begins its next one; at once if that is over.
+#[derive(Debug, Default)]
+struct Pace(AtomicU64);
+
+impl Pace {
+    fn set(&self, pace: Duration) {
+        self.0.store(u64::try_from(pace.as_micros()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    async fn keep(&self, begun: Instant) {
+        let pace = Duration::from_micros(self.0.load(Relaxed));
+        if begun.elapsed() < pace {
+            tokio::time::sleep_until(begun + pace).await;
+        }
+    }
+}
+
 /// All clients of a run.
 pub(super) struct Crew {
+    pace: Arc<Pace>,
     stretch: watch::Sender<u64>,
     batches: mpsc::UnboundedReceiver<Batch>,
     clients: JoinSet<()>,
@@ -62,7 +81,7 @@ impl Crew {
     pub(super) fn start<D: Driver>(driver: &D, clients: u32, seed: u64, meter: &Arc<Meter>) -> Crew {
         let (sender, batches) = mpsc::unbounded_channel();
         let stretch = watch::Sender::new(0);
-        let mut crew = JoinSet::new();
+        let (mut crew, pace) = (JoinSet::new(), Arc::new(Pace::default()));
         for number in 0..clients {
             let mut client = One {
                 driver: driver.clone(),
@@ -71,12 +90,18 @@ impl Crew {
                 workload: Workload::ALL[number as usize % Workload::ALL.len()],
                 rng: Rng::with_seed(seed ^ u64::from(number)),
                 meter: meter.clone(),
+                pace: pace.clone(),
                 batch: Batch::default(),
             };
             let (stretch, sender) = (stretch.subscribe(), sender.clone());
             crew.spawn(async move { client.work(&stretch, &sender).await });
         }
-        Crew { stretch, batches, clients: crew }
+        Crew { pace, stretch, batches, clients: crew }
+    }
+
+    /// From now on each client begins an operation no sooner than this after the one before; zero: without a pause.
+    pub(super) fn set_pace(&self, pace: Duration) {
+        self.pace.set(pace);
     }
 
     /// Lets all clients go on with a new stretch and returns what they did in the one before, when the last of them
@@ -111,6 +136,7 @@ struct One<D> {
     workload: Workload,
     rng: Rng,
     meter: Arc<Meter>,
+    pace: Arc<Pace>,
     batch: Batch,
 }
 
@@ -127,15 +153,18 @@ impl<D: Driver> One<D> {
                 }
                 now = next;
             }
+            let begun = Instant::now();
             let fine = match self.rng.u32(..LOOK_EVERY) {
                 0 => self.look(now).await,
                 _ => self.write(now).await,
             };
-            if fine {
-                self.meter.done();
-            } else {
-                tokio::time::sleep(AFTER_ERROR).await;
+            match fine {
+                // Where a replica is to have a write, it takes as long as it takes until there is one again.
+                true if self.workload == Workload::Replicated => {}
+                true => self.meter.done(),
+                false => tokio::time::sleep(AFTER_ERROR).await,
             }
+            self.pace.keep(begun).await;
         }
     }
 

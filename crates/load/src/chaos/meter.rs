@@ -39,7 +39,7 @@ impl Meter {
     }
 
     /// How long after `moment` the first window ends in which at least `wanted` was done; `None` if there was none yet.
-    pub(super) fn back(&self, moment: Instant, wanted: f64) -> Option<Duration> {
+    pub(super) fn back(&self, moment: Instant, wanted: u32) -> Option<Duration> {
         let counts = self.counts(moment, Instant::now());
         let windows = first_window(&counts, wanted)? + WINDOW;
         let end = TICK * (self.tick(moment) + 1 + windows) as u32;
@@ -58,8 +58,8 @@ impl Meter {
 }
 
 /// The place of the first window with at least `wanted` in it; windows begin at each tick.
-fn first_window(counts: &[u32], wanted: f64) -> Option<usize> {
-    counts.windows(WINDOW).position(|window| f64::from(window.iter().sum::<u32>()) >= wanted)
+fn first_window(counts: &[u32], wanted: u32) -> Option<usize> {
+    counts.windows(WINDOW).position(|window| window.iter().sum::<u32>() >= wanted)
 }
 
 /// Windows in a second: what makes a window's count a rate.
@@ -79,10 +79,10 @@ mod tests {
     #[test]
     fn a_rate_is_back_when_a_whole_window_has_it() {
         let counts = [0, 0, 10, 0, 10, 10, 10, 10];
-        assert_eq!(first_window(&counts, 40.0), Some(4));
-        assert_eq!(first_window(&counts, 30.0), Some(2));
-        assert_eq!(first_window(&counts, 41.0), None);
-        assert_eq!(first_window(&counts[..3], 0.0), None);
+        assert_eq!(first_window(&counts, 40), Some(4));
+        assert_eq!(first_window(&counts, 30), Some(2));
+        assert_eq!(first_window(&counts, 41), None);
+        assert_eq!(first_window(&counts[..3], 0), None);
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
             tick.store(10, Relaxed);
         }
         let moment = meter.begun + TICK * 2;
-        assert_eq!(meter.back(moment, 40.0), Some(TICK * 6));
-        assert_eq!(meter.back(moment, 41.0), None);
+        assert_eq!(meter.back(moment, 40), Some(TICK * 6));
+        assert_eq!(meter.back(moment, 41), None);
     }
 }

@@ -7,6 +7,11 @@
 //! * [`run`] brings the two together and returns a [`Report`].
 //! * [`check`](check()) is the judge: pure, of [`Event`]s and [`Page`]s.
 //!
+//! First the clients are left alone and write as fast as they can: the rate without faults. From then on they keep a
+//! pace that the machine can hold, so that the rate tells how many of them are served; only while a blow falls they
+//! write as fast as they can again, so that it falls on as many requests as there are clients. The clients that ask for a
+//! replica do not count in the rate: where a shard has none left, each of their writes waits in vain for as long as they said.
+//!
 //! A run is cut into stretches, one for each fault. In a stretch all clients write to keys that no other stretch
 //! has; when the cluster is whole again they go on with the next stretch, and the one before is checked
 //! and removed.
@@ -41,6 +46,8 @@ pub use self::report::{BACK_WITHIN, Cost, Report};
 const BACK: f64 = 0.9;
 /// How long a run waits for the rate to be back before it goes on.
 const BACK_LIMIT: Duration = Duration::from_secs(15);
+/// So long before a blow the clients begin to write as fast as they can.
+const RUSH: Duration = Duration::from_millis(200);
 /// How often it looks.
 const LOOK: Duration = Duration::from_millis(10);
 /// The rate that is to be back is the median of so many windows: those before this fault, and before the ones before.
@@ -65,10 +72,12 @@ pub struct Plan {
     pub faults: usize,
     /// No further fault begins after this.
     pub limit: Duration,
-    /// How long the clients are left alone before the first fault.
+    /// How long the clients are left alone at first, as fast as they can.
     pub calm: Duration,
-    /// How long they are left alone before each further one.
+    /// How long they are left alone before each fault, at their pace: what they do then is what the rate is to be back at.
     pub pause: Duration,
+    /// From the beginning of a client's operation to that of its next one.
+    pub pace: Duration,
     /// What they are promised.
     pub pledge: Pledge,
     /// Repeats a run: the same choices by clients. What a [`Breaker`] chooses has a seed of its own.
@@ -80,8 +89,9 @@ pub trait Breaker: Send + 'static {
     /// Strikes once and returns when the servers serve again, in whichever way.
     fn strike(&mut self) -> Strike;
 
-    /// Mends what the last strike left and returns when the cluster is whole.
-    fn mend(&mut self);
+    /// Mends what the last strike left and returns when the cluster is whole: with what happened to it that nobody
+    /// wanted, in words.
+    fn mend(&mut self) -> Vec<String>;
 }
 
 /// One blow.
@@ -106,6 +116,10 @@ pub struct Progress {
     pub strike: Strike,
     /// How long after the servers served again the rate was back.
     pub back: Option<Duration>,
+    /// Operations that were answered in each 100 ms since the servers served again, until the rate was back.
+    pub rates: Vec<u32>,
+    /// How many would have counted as back.
+    pub wanted: u32,
     /// What is broken so far.
     pub broken: Vec<String>,
 }
@@ -141,18 +155,24 @@ pub async fn run<D: Driver, B: Breaker>(
     let meter = Arc::new(Meter::begin());
     let crew = Crew::start(driver, plan.clients, plan.seed, &meter);
     let report = Report { pledge: plan.pledge, ..Report::default() };
-    let mut run = Run { meter, auditor, crew, report, stretch: 0, calm: Vec::new(), documented: D::CLASSES };
+    let mut run = Run { meter, auditor, crew, report, stretch: 0, paced: Vec::new(), documented: D::CLASSES };
     let mut breaker = breaker;
+    run.calm(plan).await;
     for fault in 1..=plan.faults {
         if run.meter.elapsed() >= plan.limit {
             break;
         }
-        run.wait(if fault == 1 { plan.calm } else { plan.pause }).await;
+        run.pause(plan).await;
         let (back_then, strike) = blocking(breaker, Breaker::strike).await?;
-        let back = run.until_back(&strike).await;
-        (breaker, ()) = blocking(back_then, Breaker::mend).await?;
+        run.crew.set_pace(plan.pace);
+        let wanted = run.wanted();
+        let back = run.until_back(&strike, wanted).await;
+        let rates = run.meter.windows(strike.serving, Instant::now());
+        let surprises;
+        (breaker, surprises) = blocking(back_then, Breaker::mend).await?;
+        run.report.surprises.extend(surprises.into_iter().map(|what| format!("fault {fault}: {what}")));
         run.note(fault, &strike, back).await?;
-        tell(Progress { faults: fault, strike, back, broken: run.report.broken() });
+        tell(Progress { faults: fault, strike, back, rates, wanted, broken: run.report.broken() });
     }
     run.end().await
 }
@@ -181,26 +201,39 @@ struct Run<'r> {
     crew: Crew,
     report: Report,
     stretch: u64,
-    /// What was done in each window in which nothing was wrong.
-    calm: Vec<u32>,
+    /// What was done at the pace in each window in which nothing was wrong.
+    paced: Vec<u32>,
     documented: &'static [&'static str],
 }
 
 impl Run<'_> {
-    /// Leaves the clients alone, and takes their rate.
-    async fn wait(&mut self, pause: Duration) {
+    /// Leaves the clients alone as they do what they can.
+    async fn calm(&mut self, plan: &Plan) {
         let from = Instant::now();
-        sleep(pause).await;
-        self.calm.extend(self.meter.windows(from, Instant::now()));
-        if self.report.faults() == 0 {
-            self.report.undisturbed = per_second(median(&self.calm));
-        }
+        sleep(plan.calm).await;
+        self.report.undisturbed = per_second(median(&self.meter.windows(from, Instant::now())));
+        self.crew.set_pace(plan.pace);
+    }
+
+    /// Leaves them alone at their pace and takes their rate; then lets them rush.
+    async fn pause(&mut self, plan: &Plan) {
+        // What hangs over from the last stretch is no part of the rate.
+        sleep(plan.pace * 2).await;
+        let from = Instant::now();
+        sleep(plan.pause).await;
+        self.paced.extend(self.meter.windows(from, Instant::now()));
+        self.crew.set_pace(Duration::ZERO);
+        sleep(RUSH).await;
+    }
+
+    /// What counts as back.
+    fn wanted(&self) -> u32 {
+        let before = &self.paced[self.paced.len().saturating_sub(WINDOWS)..];
+        (f64::from(median(before)) * BACK).ceil() as u32
     }
 
     /// How long after the servers served again the clients did what they do at other times.
-    async fn until_back(&self, strike: &Strike) -> Option<Duration> {
-        let before = &self.calm[self.calm.len().saturating_sub(WINDOWS)..];
-        let wanted = f64::from(median(before)) * BACK;
+    async fn until_back(&self, strike: &Strike, wanted: u32) -> Option<Duration> {
         while strike.serving.elapsed() < BACK_LIMIT {
             if let Some(back) = self.meter.back(strike.serving, wanted) {
                 return Some(back);
@@ -255,7 +288,7 @@ impl Run<'_> {
     async fn end(mut self) -> Result<Report, Error> {
         let batch = self.crew.end().await?;
         self.judge("the last fault", batch).await?;
-        self.report.whole = per_second(median(&self.calm));
+        self.report.paced = per_second(median(&self.paced));
         self.report.took = self.meter.elapsed();
         Ok(self.report)
     }

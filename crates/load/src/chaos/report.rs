@@ -38,10 +38,10 @@ impl Cost {
 pub struct Report {
     /// What the clients were promised.
     pub pledge: Pledge,
-    /// Operations answered in a second, the median of all windows before the first fault.
+    /// Operations answered in a second before the first fault, as fast as the clients can: the median of all windows.
     pub undisturbed: u64,
-    /// The same of all windows before each fault, in which the cluster was whole.
-    pub whole: u64,
+    /// The same at the clients' pace, before each fault.
+    pub paced: u64,
     /// What each kind of fault cost.
     pub costs: BTreeMap<&'static str, Cost>,
     /// What became of the writes of each workload.
@@ -56,6 +56,8 @@ pub struct Report {
     pub halves_seen: u64,
     /// The first findings, in words.
     pub findings: Vec<String>,
+    /// What happened to the cluster that nobody wanted.
+    pub surprises: Vec<String>,
     /// How long the run took.
     pub took: Duration,
 }
@@ -120,14 +122,15 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "operations a second, median: {} before the first fault, {} before each",
-            self.undisturbed, self.whole
+            "operations a second, median: {} without faults, {} at the pace before each fault",
+            self.undisturbed, self.paced
         )?;
         self.fmt_costs(f)?;
         self.fmt_counts(f)?;
         writeln!(f, "\nlooks at keys that belong together: {}, torn: {}", self.looks, self.halves_seen)?;
         self.fmt_errors(f)?;
-        self.findings.iter().try_for_each(|finding| writeln!(f, "{finding}"))
+        let words = self.surprises.iter().chain(&self.findings);
+        words.into_iter().try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 
