@@ -35,9 +35,9 @@ pub struct Limits {
     pub matching: Vec<u8>,
     /// A text without braces that stands before each name of the contract; keys without it are passed over.
     pub prefix: Vec<u8>,
-    /// Of so many keys the server is asked for the slot, spread over all kinds of names.
+    /// Of at most so many keys the server is asked for the slot: the first of each kind of name, and some of each batch.
     pub compared: usize,
-    /// So many keys are asked of each kind of name and shown of each finding.
+    /// So many keys are the first of a kind, and shown of each finding.
     pub examples: usize,
 }
 
@@ -54,6 +54,9 @@ impl Default for Limits {
         }
     }
 }
+
+/// Of each batch so many keys are compared, whatever they are.
+const SAMPLE: usize = 5;
 
 /// Keys are looked at in batches of up to so many.
 const BATCH: usize = 1_000;
@@ -76,7 +79,8 @@ impl<'a> Verifier<'a> {
         Verifier { directory: contract.directory(), limits, probe: Probe::new(client), tally }
     }
 
-    /// Looks at the keys of all primaries, page by page and in turn, within the limits. What could not be read is told by
+    /// Looks at the keys of all primaries, page by page and in turn, within the limits. Some servers go through their keys
+    /// slot by slot, so that a scan that ends early has seen few slots ([`Coverage::slots`]). What could not be read is told by
     /// [`Verification::shortfalls`], with the slots that it leaves out. `progress` is told after each round.
     pub async fn scan(&mut self, mut progress: impl FnMut(&Coverage)) {
         let mut scan = Scan::begin(&self.probe, &mut self.tally).await;
@@ -126,14 +130,15 @@ impl<'a> Verifier<'a> {
     async fn look_at_batch(&mut self, batch: Vec<Vec<u8>>) {
         let facts = self.probe.facts(&batch, &mut self.tally).await;
         let mut to_compare = Vec::new();
-        for (key, fact) in batch.iter().zip(facts) {
+        for (n, (key, fact)) in batch.iter().zip(facts).enumerate() {
             let Some(name) = key.strip_prefix(self.limits.prefix.as_slice()) else {
                 self.tally.coverage.passed_over += 1;
                 continue;
             };
             let entry = self.directory.find(name);
             let is_first = self.tally.note(key, self.limits.prefix.len(), &entry, &fact);
-            if is_first && self.tally.comparison.compared as usize + to_compare.len() < self.limits.compared {
+            let compared = self.tally.comparison.compared as usize + to_compare.len();
+            if (is_first || n < SAMPLE) && compared < self.limits.compared {
                 to_compare.push(key);
             }
         }

@@ -49,7 +49,8 @@ async fn a_scan_sees_the_keys_of_all_primaries_and_compares_their_slots() {
         assert_eq!(example.today.to_string(), format!("order:{{{order}}}:head"));
     }
     assert!(verification.is_complete() && !verification.is_fine(), "names from before are a finding");
-    assert_eq!((verification.comparison.compared, verification.comparison.wrong.len()), (9, 0));
+    let comparison = &verification.comparison;
+    assert!(comparison.compared >= 9 && comparison.wrong.is_empty(), "{comparison:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
