@@ -15,7 +15,12 @@ pub(crate) type Source = LazyLock<Script>;
 macro_rules! script {
     ($name:literal) => {
         std::sync::LazyLock::new(|| {
-            echomq_cluster::Script::new(include_str!(concat!("scripts/", $name, ".lua")))
+            echomq_cluster::Script::new(include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/src/scripts/",
+                $name,
+                ".lua"
+            )))
         })
     };
 }

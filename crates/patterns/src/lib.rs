@@ -30,5 +30,6 @@ pub mod order;
 pub mod reader_copy;
 pub mod session;
 pub mod stock;
+pub mod transfer;
 
 pub use error::Error;

@@ -26,7 +26,9 @@
 //!
 //! A change whose answer never came is not repeated (`fate` says so); the snapshot tells whether it happened.
 
-use std::fmt;
+mod status;
+
+pub use status::Status;
 
 use echomq_cluster::{Client, Command, Repeat, Transaction};
 use echomq_keyspace::family;
@@ -53,56 +55,6 @@ static CHANGE: Source = script!("order_change");
 
 /// So many items an order has at most: it is placed in one script, and read in one go.
 pub const MOST_ITEMS: usize = 1_000;
-
-/// Where an order stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It is there and nothing is paid.
-    Placed,
-    /// It may be shipped or cancelled.
-    Paid,
-    /// It is on its way.
-    Shipped,
-    /// An end.
-    Delivered,
-    /// An end.
-    Cancelled,
-}
-
-impl Status {
-    const ALL: [Status; 5] =
-        [Status::Placed, Status::Paid, Status::Shipped, Status::Delivered, Status::Cancelled];
-
-    /// Whether an order may go from here to there.
-    pub fn may_become(self, next: Status) -> bool {
-        use Status::{Cancelled, Delivered, Paid, Placed, Shipped};
-        matches!(
-            (self, next),
-            (Placed, Paid | Cancelled) | (Paid, Shipped | Cancelled) | (Shipped, Delivered)
-        )
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Status::Placed => "placed",
-            Status::Paid => "paid",
-            Status::Shipped => "shipped",
-            Status::Delivered => "delivered",
-            Status::Cancelled => "cancelled",
-        }
-    }
-
-    fn parse(word: &str) -> Result<Status, Error> {
-        let found = Status::ALL.into_iter().find(|status| status.word() == word);
-        found.ok_or_else(|| Error::stored("the status of an order", format!("{word:?}")))
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
-}
 
 /// One line of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]

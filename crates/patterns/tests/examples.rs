@@ -147,3 +147,26 @@ fn reader_copy_says_how_old_it_is() {
         ],
     );
 }
+
+#[test]
+fn transfer_is_finished_by_whoever_comes_and_never_done_twice() {
+    says(
+        &run("transfer"),
+        &[
+            "ledger:{ann}:balance slot  2326",
+            "ledger:{bob}:balance slot  8955",
+            "MULTI was not sent. 2 keys on 2 slots",
+            "debit   70 + 10 = 80: torn, newer Some(First)",
+            "credit  70 + 40 = 110",
+            "commit  70 + 40 = 110",
+            "45 + 40 = 85: torn, newer Some(First)",
+            "repeated Done and Done",
+            "45 + 65 = 110",
+            "before  40 + 65 = 105: torn",
+            "after   40 + 70 = 110",
+            "Insufficient { have: 40 }",
+            "OtherTransfer",
+            "nothing moves: 40 + 70 = 110",
+        ],
+    );
+}

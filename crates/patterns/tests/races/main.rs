@@ -8,3 +8,4 @@ mod reader_copy;
 mod scene;
 mod session;
 mod stock;
+mod transfer;
