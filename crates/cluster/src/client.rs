@@ -63,7 +63,7 @@ impl Client {
         });
         let seeds = &shared.dialer.settings.seeds;
         let login = shared.dialer.login().await.map_err(|cause| Error::no_node(seeds, cause))?;
-        shared.refresh_now().await?;
+        shared.refresh_now(true).await?;
         if let Some(hole) = shared.map.hole().filter(|_| full_coverage) {
             return Err(Error::deadline(Duration::ZERO, Some(hole), Waiting::NoOwner));
         }

@@ -59,7 +59,7 @@ impl Shared {
                     pause = PAUSE;
                     continue;
                 }
-                pause = match shared.refresh_now().await {
+                pause = match shared.refresh_now(pause == PAUSE).await {
                     Ok(true) => PAUSE,
                     Ok(false) => (pause * 2).min(LONGEST_PAUSE),
                     Err(error) => {
@@ -84,26 +84,28 @@ impl Shared {
         self.map.owner(slot)
     }
 
-    /// Asks for the topology and takes it over; true if it has changed.
-    pub(crate) async fn refresh_now(&self) -> Result<bool, Error> {
+    /// Asks for the topology and takes it over; true if it has changed. The `first` time nodes with a connection are
+    /// preferred, since they answer soonest; when they had nothing new, one of them may be cut off from the cluster.
+    pub(crate) async fn refresh_now(&self, first: bool) -> Result<bool, Error> {
         self.counters.refreshed();
-        let candidates = self.candidates();
+        let candidates = self.candidates(first);
         let told = self.first_told(&candidates).await.map_err(|last| Error::no_node(&candidates, last))?;
         let changed = self.map.replace(&told);
         self.refresher.told.send_replace(Some(Instant::now()));
         Ok(changed)
     }
 
-    /// Whom to ask: two nodes of the last topology, those with a connection first, then the seeds (whose names are looked
-    /// up anew), then the others.
-    fn candidates(&self) -> Vec<Address> {
+    /// Whom to ask: two nodes of the last topology, then the seeds (whose names are looked up anew), then the others.
+    fn candidates(&self, connected_first: bool) -> Vec<Address> {
         let seeds = &self.dialer.settings.seeds;
         if self.dialer.settings.one_endpoint {
             return seeds.clone();
         }
         let mut known = self.map.nodes();
         fastrand::shuffle(&mut known);
-        known.sort_by_key(|node| !node.is_connected());
+        if connected_first {
+            known.sort_by_key(|node| !node.is_connected());
+        }
         let mut known: Vec<Address> = known.iter().map(|node| node.address.clone()).collect();
         let others = known.split_off(known.len().min(2));
         let mut candidates: Vec<Address> = Vec::new();
