@@ -106,14 +106,16 @@ async fn run(args: &Args, seed: u64, cluster: Cluster) -> Result<Report, Error> 
 }
 
 fn tell(progress: Progress) {
-    let Progress { faults, strike, back, rates, wanted, broken } = progress;
+    let Progress { faults, strike, back, rates, wanted, stalled, broken } = progress;
     let is_late = back.is_none_or(|back| back > BACK_WITHIN);
     let server = strike.serving.saturating_duration_since(strike.at).as_millis();
     let back = back.map_or("never".to_owned(), |back| format!("{} ms", back.as_millis()));
     let broken = if broken.is_empty() { String::new() } else { format!("; {}", broken.join(", ")) };
     println!("{faults:>4}  {}: servers {server} ms, then the rate {back}{broken}", strike.what);
     if is_late {
+        let stalled = stalled.as_millis();
         println!("      answered in each 100 ms since, where {wanted} count as back: {rates:?}");
+        println!("      meanwhile the machine did not let this process run for up to {stalled} ms");
     }
 }
 

@@ -1,5 +1,6 @@
 //! How much is done in which moment of a run, and how soon it is as much as before.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -10,16 +11,45 @@ const WINDOW: usize = 4;
 /// Three hours; what comes later counts as of the last tick.
 const TICKS: usize = 3 * 3_600 * 40;
 
+/// How often it is looked whether the machine lets this process run.
+const NAP: Duration = Duration::from_millis(5);
+
 /// Counts what is done, tick by tick.
 #[derive(Debug)]
 pub(super) struct Meter {
     begun: Instant,
     ticks: Box<[AtomicU32]>,
+    /// By how many milliseconds a thread was woken too late at most, in each tick.
+    delays: Box<[AtomicU32]>,
 }
 
 impl Meter {
     pub(super) fn begin() -> Meter {
-        Meter { begun: Instant::now(), ticks: (0..TICKS).map(|_| AtomicU32::new(0)).collect() }
+        let zeros = || (0..TICKS).map(|_| AtomicU32::new(0)).collect();
+        Meter { begun: Instant::now(), ticks: zeros(), delays: zeros() }
+    }
+
+    /// Watches from a thread of its own, until the meter has gone, how late the machine wakes who sleeps.
+    pub(super) fn watch_the_machine(meter: &Arc<Meter>) {
+        let weak = Arc::downgrade(meter);
+        std::thread::spawn(move || {
+            while let Some(meter) = weak.upgrade() {
+                let asleep = Instant::now();
+                drop(meter);
+                std::thread::sleep(NAP);
+                let Some(meter) = weak.upgrade() else { return };
+                let delay = asleep.elapsed().saturating_sub(NAP).as_millis() as u32;
+                meter.delays[meter.tick(Instant::now()).min(TICKS - 1)].fetch_max(delay, Relaxed);
+            }
+        });
+    }
+
+    /// The longest time since `from` for which the machine let a thread of this process wait in vain: what comes late by so
+    /// much may be the machine's doing.
+    pub(super) fn delay(&self, from: Instant) -> Duration {
+        let (first, end) = (self.tick(from), (self.tick(Instant::now()) + 1).min(TICKS));
+        let delays = self.delays.get(first..end).unwrap_or_default().iter();
+        Duration::from_millis(delays.map(|delay| u64::from(delay.load(Relaxed))).max().unwrap_or(0))
     }
 
     /// One more is done.
@@ -103,6 +133,18 @@ mod tests {
         assert_eq!(meter.windows(at(0), at(8)), [1 + 2 + 3 + 4]);
         assert!(meter.windows(at(8), at(0)).is_empty());
         assert_eq!(WINDOWS_PER_SECOND, 10.0);
+    }
+
+    #[test]
+    fn the_longest_delay_of_a_stretch_counts() {
+        let meter = Meter::begin();
+        let past = meter.begun.checked_sub(TICK * 10).unwrap_or(meter.begun);
+        let meter = Meter { begun: past, ..meter };
+        for (tick, delay) in meter.delays.iter().zip([900, 3, 40, 2]) {
+            tick.store(delay, Relaxed);
+        }
+        assert_eq!(meter.delay(meter.begun + TICK), Duration::from_millis(40));
+        assert_eq!(meter.delay(meter.begun + TICK * 3), Duration::from_millis(2));
     }
 
     #[test]

@@ -120,6 +120,8 @@ pub struct Progress {
     pub rates: Vec<u32>,
     /// How many would have counted as back.
     pub wanted: u32,
+    /// The longest time for which the machine did not let this process run meanwhile.
+    pub stalled: Duration,
     /// What is broken so far.
     pub broken: Vec<String>,
 }
@@ -153,6 +155,7 @@ pub async fn run<D: Driver, B: Breaker>(
     tell: &(dyn Fn(Progress) + Sync),
 ) -> Result<Report, Error> {
     let meter = Arc::new(Meter::begin());
+    Meter::watch_the_machine(&meter);
     let crew = Crew::start(driver, plan.clients, plan.seed, &meter);
     let report = Report { pledge: plan.pledge, ..Report::default() };
     let mut run = Run { meter, auditor, crew, report, stretch: 0, paced: Vec::new(), documented: D::CLASSES };
@@ -167,12 +170,14 @@ pub async fn run<D: Driver, B: Breaker>(
         run.crew.set_pace(plan.pace);
         let wanted = run.wanted();
         let back = run.until_back(&strike, wanted).await;
-        let rates = run.meter.windows(strike.serving, Instant::now());
+        let (rates, stalled) =
+            (run.meter.windows(strike.serving, Instant::now()), run.meter.delay(strike.serving));
         let surprises;
         (breaker, surprises) = blocking(back_then, Breaker::mend).await?;
         run.report.surprises.extend(surprises.into_iter().map(|what| format!("fault {fault}: {what}")));
         run.note(fault, &strike, back).await?;
-        tell(Progress { faults: fault, strike, back, rates, wanted, broken: run.report.broken() });
+        let broken = run.report.broken();
+        tell(Progress { faults: fault, strike, back, rates, wanted, stalled, broken });
     }
     run.end().await
 }
