@@ -1,7 +1,7 @@
 //! A copy for readers, read from replicas, that says how old it is at most.
 //!
 //! A page that is read a thousand times for each change may be read from replicas, which are some milliseconds behind or,
-//! when their link is down, minutes. So what is read there is a [`Copy`], with its version held against the version that the
+//! when their link is down, minutes. So what is read there is a [`ReaderCopy`], with its version held against the version that the
 //! owner was asked for at most `bound` ago: one small read of the owner per bound, however many read.
 //!
 //! A decision must not rest on a copy. Here it can not: a change takes a [`Current`], which only the owner gives.
@@ -73,7 +73,7 @@ impl Current {
 
 /// What a replica says: for showing, not for deciding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Copy {
+pub struct ReaderCopy {
     /// The number of its changes.
     pub version: u64,
     /// The text.
@@ -87,7 +87,7 @@ pub struct Copy {
 #[must_use]
 pub enum Read {
     /// As new as was asked for.
-    Within(Copy),
+    Within(ReaderCopy),
     /// Older than was asked for: show it all the same, or ask [`Page::current`].
     Behind {
         /// The version that the replica has.
@@ -177,7 +177,7 @@ impl Page {
         if version < known.version {
             return Ok(Read::Behind { have: version, owner: known.version, body });
         }
-        Ok(Read::Within(Copy { version, body, age_at_most: known.since.elapsed() }))
+        Ok(Read::Within(ReaderCopy { version, body, age_at_most: known.since.elapsed() }))
     }
 
     async fn known_within(&self, bound: Duration) -> Result<Known, Error> {

@@ -118,7 +118,7 @@ impl Stock {
         read("what is available", self.client.call(add, Repeat::Never).await?)
     }
 
-    /// Reserves all of `quantity`, or nothing, under a name. Under the same name the same call may be repeated.
+    /// Reserves all of `quantity`, or nothing, under a name. While the name holds it, the same call may be repeated.
     ///
     /// # Errors
     ///

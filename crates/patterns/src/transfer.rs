@@ -161,7 +161,7 @@ impl Account {
             if listed < STEP {
                 return Ok(recovered);
             }
-            from = intents.last().map_or(from, |newest| newest.stamp.version + 1);
+            from = intents.last().map_or(from, |newest| newest.stamp.version.saturating_add(1));
         }
     }
 

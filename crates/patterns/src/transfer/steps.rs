@@ -129,7 +129,7 @@ impl Transfer {
     async fn credit(&self, intent: &Intent, earlier: bool) -> Result<Next, Error> {
         let mut turn = true;
         if earlier {
-            let before = self.from.recover_until(intent.stamp.version - 1).await?;
+            let before = self.from.recover_until(intent.stamp.version.saturating_sub(1)).await?;
             turn = !before.diverged.contains(&intent.to);
         }
         match turn && self.from.credit(intent).await? {

@@ -63,11 +63,12 @@ async fn sub_keys_split_the_key_and_not_the_load_and_spread_tags_split_both() {
     assert!(about(spread.node, 1.0 / 3.0), "{spread:?}");
 }
 
-/// One member, renamed again and again, while others count.
-async fn counts_seen(fans: &Followers, rename: impl AsyncFn(&str, &str)) -> Vec<u64> {
+/// One member, renamed again and again by one client, while others count by another one: on one connection nobody would
+/// come in between.
+async fn counts_seen(by: &Followers, fans: &Followers, rename: impl AsyncFn(&str, &str)) -> Vec<u64> {
     let ended = Arc::new(AtomicBool::new(false));
     let readers = side_by_side(3, |_| {
-        let (fans, ended) = (fans.clone(), ended.clone());
+        let (fans, ended) = (by.clone(), ended.clone());
         async move {
             let mut seen = Vec::new();
             while !ended.load(Ordering::Relaxed) {
@@ -89,29 +90,32 @@ async fn counts_seen(fans: &Followers, rename: impl AsyncFn(&str, &str)) -> Vec<
         ended.store(true, Ordering::Relaxed);
     };
     let (seen, ()) = tokio::join!(readers, renames);
-    // None is what they saw before the first came.
     seen.into_iter().flatten().collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_count_over_sub_keys_is_of_one_moment_and_one_over_spread_tags_is_not() {
     let cluster = testkit::cluster();
-    let client = client(&cluster).await;
-    let first = "ben";
-    let fans = Followers::sub_keys(&client, &name("ann"), SHARES).unwrap();
+    let (other, client) = (client(&cluster).await, client(&cluster).await);
+    let (first, user) = ("ben", name("ann"));
+    // So many that their counts do not reach the server in one piece.
+    let many = 400;
+    let fans = Followers::sub_keys(&client, &user, many).unwrap();
+    let by = Followers::sub_keys(&other, &user, many).unwrap();
     assert!(fans.add(first).await.unwrap());
-    let seen = counts_seen(&fans, async |old, new| assert!(fans.rename(old, new).await.unwrap())).await;
+    let seen = counts_seen(&by, &fans, async |old, new| assert!(fans.rename(old, new).await.unwrap())).await;
     assert!(seen.contains(&2) && seen.iter().all(|count| [1, 2].contains(count)), "{seen:?}");
     assert_eq!(fans.count().await.unwrap(), 2);
     assert!(!fans.rename("nobody", "somebody").await.unwrap());
 
-    let fans = Followers::spread_tags(&client, &name("ann"), SHARES).unwrap();
+    let fans = Followers::spread_tags(&client, &user, SHARES).unwrap();
+    let by = Followers::spread_tags(&other, &user, SHARES).unwrap();
     assert!(fans.add(first).await.unwrap());
     let (old, new) =
         ("fan-0", (1..).map(|i| format!("fan-{i}")).find(|new| fans.share_of(new) != fans.share_of("fan-0")));
     let refused = fans.rename(old, &new.unwrap()).await.unwrap_err();
     assert!(refused.cluster().unwrap().is_crossslot(), "{refused}");
-    let seen = counts_seen(&fans, async |old, new| {
+    let seen = counts_seen(&by, &fans, async |old, new| {
         assert!(fans.add(new).await.unwrap());
         assert!(fans.remove(old).await.unwrap());
     });

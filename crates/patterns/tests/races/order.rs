@@ -22,18 +22,20 @@ fn check(snapshot: &Snapshot) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_status_is_never_seen_without_its_entry_and_of_racing_changes_one_is_done() {
     let cluster = testkit::cluster();
-    let client = client(&cluster).await;
+    // Who reads has connections of its own: on one connection nobody would come in between.
+    let (other, client) = (client(&cluster).await, client(&cluster).await);
     let mut looks = 0;
     for _ in 0..20 {
-        let order = Order::new(&client, &name("order")).unwrap();
+        let number = name("order");
+        let (order, read) = (Order::new(&client, &number).unwrap(), Order::new(&other, &number).unwrap());
         assert!(order.place(&items()).await.unwrap());
         let ended = Arc::new(AtomicBool::new(false));
         let readers = (0..4).map(|_| {
-            let (order, ended) = (order.clone(), ended.clone());
+            let (read, ended) = (read.clone(), ended.clone());
             tokio::spawn(async move {
                 let mut looks = 0;
                 while !ended.load(Ordering::Relaxed) {
-                    check(&order.read().await.unwrap().unwrap());
+                    check(&read.read().await.unwrap().unwrap());
                     looks += 1;
                 }
                 looks
