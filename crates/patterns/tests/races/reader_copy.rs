@@ -24,23 +24,6 @@ async fn scene() -> (Cluster, Client) {
     (cluster, client)
 }
 
-/// The replica goes on answering and hears nothing any more of its primary.
-fn deafen(cluster: &Cluster) {
-    let quiet = cluster.raw(0, &["ACL", "SETUSER", "default", "-psync", "-replconf"]);
-    assert_eq!(quiet, Ok(Value::Okay));
-    cluster.raw(0, &["CLIENT", "KILL", "TYPE", "replica"]).unwrap();
-    wait_until("the link is down", LIMIT, || {
-        cluster.info(1, "replication", "master_link_status").as_deref() == Some("down")
-    });
-}
-
-fn let_hear(cluster: &Cluster) {
-    assert_eq!(cluster.raw(0, &["ACL", "SETUSER", "default", "+psync", "+replconf"]), Ok(Value::Okay));
-    wait_until("the link is up", LIMIT, || {
-        cluster.info(1, "replication", "master_link_status").as_deref() == Some("up")
-    });
-}
-
 async fn set(page: &Page, body: &str) -> u64 {
     match page.update(&page.current().await.unwrap(), body).await.unwrap() {
         Updated::Done(now) => now.version(),
@@ -76,7 +59,7 @@ async fn a_copy_that_is_too_old_is_told_and_one_that_is_new_enough_costs_the_own
     }
     assert_eq!((owner("hget") - gets, owner("hmget") - whole), (0, 0), "the replica answered all of them");
 
-    deafen(&cluster);
+    cluster.pause_replication(1);
     let second = set(&page, "two").await;
     assert_eq!(second, 2);
     let old = page.read(HOUR).await.unwrap();
@@ -88,7 +71,7 @@ async fn a_copy_that_is_too_old_is_told_and_one_that_is_new_enough_costs_the_own
     assert_eq!(told, Read::Behind { have: 1, owner: 2, body: "one".to_owned() });
     assert_eq!(page.current().await.unwrap().body(), "two");
 
-    let_hear(&cluster);
+    cluster.resume_replication(1);
     arrived(&page, second).await;
 }
 
@@ -97,7 +80,7 @@ async fn a_decision_on_a_replicas_word_loses_a_change_and_one_on_the_owners_does
     let (cluster, client) = scene().await;
     let page = Page::new(&client, &name("page")).unwrap();
     arrived(&page, set(&page, "1").await).await;
-    deafen(&cluster);
+    cluster.pause_replication(1);
 
     // By hand: read from the replica, add 1, write. The replica does not see the first of the two.
     let key = page.keys().text();

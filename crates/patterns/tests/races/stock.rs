@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use echomq_cluster::Client;
 use echomq_patterns::stock::{Levels, Reserved, Stock};
 
+use testkit::LIMIT;
+
 use crate::scene::{ask, client, name, number, side_by_side, until_broken};
 
 const CLIENTS: usize = 64;
@@ -92,6 +94,49 @@ async fn by_a_look_and_then_a_write_sixty_four_racing_clients_sell_what_is_not_t
         number(&clients[0], "GET", &available, &[]).await < 0
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_slot_that_moves_meanwhile_no_piece_is_lost_or_sold_twice() {
+    let cluster = testkit::cluster();
+    let stock = Stock::new(&client(&cluster).await.with_deadline(LIMIT), &name("mug")).unwrap();
+    stock.receive(100_000).await.unwrap();
+    let ended = Arc::new(AtomicBool::new(false));
+    let buying = side_by_side(8, |i| {
+        let (stock, ended) = (stock.clone(), ended.clone());
+        async move {
+            let mut sold = 0;
+            for turn in 0.. {
+                if ended.load(Ordering::Relaxed) {
+                    break;
+                }
+                let name = format!("{i}-{turn}");
+                assert_eq!(stock.reserve(&name, 2).await.unwrap(), Reserved::Held);
+                match turn % 2 {
+                    0 => assert_eq!(stock.release(&name).await.unwrap(), Some(2)),
+                    _ => sold += stock.sell(&name).await.unwrap().unwrap() as i64,
+                }
+            }
+            sold
+        }
+    });
+    let (slot, end) = (stock.keys().slot().get(), ended.clone());
+    let moving = tokio::task::spawn_blocking(move || {
+        let from = cluster.owner_of(slot);
+        let to = cluster.primaries().into_iter().find(|node| *node != from).unwrap();
+        cluster.move_slot_by_key(slot, from, to);
+        cluster.move_slot(slot, to, from);
+        if testkit::engine().has_atomic_migration() {
+            cluster.migrate_slots(slot, from, to);
+            cluster.migrate_slots(slot, to, from);
+        }
+        end.store(true, Ordering::Relaxed);
+    });
+    let (sold, moved) = tokio::join!(buying, moving);
+    moved.unwrap();
+    let sold: i64 = sold.iter().sum();
+    assert!(sold > 0);
+    assert_eq!(stock.levels().await.unwrap(), Levels { available: 100_000 - sold, reserved: 0, sold });
 }
 
 #[tokio::test]
