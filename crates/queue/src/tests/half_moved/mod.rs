@@ -134,17 +134,17 @@ impl Side<'_> {
         Outcome { answer, after }
     }
 
-    /// A machine that stands still just when the deadline comes leaves an attempt without its answer; then it is
-    /// tried again, for that is not what is to be seen here.
+    /// A machine that stands still leaves an attempt without its answer, or without a connection; then it is tried
+    /// again, for that is not what is to be seen here.
     async fn with_these_gone(&self, gone: &[Vec<u8>], one_side: bool, at_rest: &Outcome) {
         let mut tries = 0;
         while !self.told(gone, one_side, at_rest).await {
             tries += 1;
-            assert!(tries < 5, "{}: its fate is always unknown", self.case.what);
+            assert!(tries < 5, "{}: the machine always stands still", self.case.what);
         }
     }
 
-    /// False when the fate of the call is unknown.
+    /// False when the machine stood still.
     async fn told(&self, gone: &[Vec<u8>], one_side: bool, at_rest: &Outcome) -> bool {
         self.put().await;
         block_in_place(|| {
@@ -168,7 +168,7 @@ impl Side<'_> {
                 assert_eq!(*answer, at_rest.answer, "{what}");
                 self.assert_same_as_at_rest(&what, after, &at_rest.after);
             }
-            (Err(error), _) if error.is_unknown() => {}
+            (Err(error), _) if stood_still(error) => {}
             (Err(error), halves) => {
                 assert!(
                     halves == Halves::AlwaysWait || halves == Halves::Wait && !one_side,
@@ -182,7 +182,7 @@ impl Side<'_> {
             }
         }
         block_in_place(|| self.cluster().abort_move(self.slot, self.from, self.to));
-        !answer.is_err_and(|error| error.is_unknown())
+        !answer.is_err_and(|error| stood_still(&error))
     }
 
     fn assert_same_as_at_rest(&self, what: &str, [source, target]: [Stored; 2], at_rest: &Stored) {
@@ -191,4 +191,8 @@ impl Side<'_> {
         let union: Stored = source.into_iter().chain(target).collect();
         assert_eq!(union, *at_rest, "{what}: it did something else than at rest");
     }
+}
+
+fn stood_still(error: &Error) -> bool {
+    error.is_unknown() || error.is_unreachable()
 }
