@@ -70,10 +70,12 @@ impl Listener {
         match event {
             Event::Dropped(number, topic) => {
                 for line in self.lines.values_mut().filter(|line| line.number == number) {
-                    line.topics.remove(&topic);
+                    if line.topics.remove(&topic) {
+                        self.wishes.fell(&topic);
+                    }
                 }
             }
-            Event::Ended(number) => self.lines.retain(|_, line| line.number != number),
+            Event::Ended(number) => self.keep(|line| line.number != number),
             Event::Renewed(login) => return self.renew(&login).await,
         }
         if let Some(shared) = self.shared.upgrade() {
@@ -85,7 +87,19 @@ impl Listener {
         let told =
             join_all(self.lines.values_mut().map(|line| dial::tell(&mut line.connection, login))).await;
         let mut told = told.into_iter();
-        self.lines.retain(|_, _| told.next() == Some(true));
+        self.keep(|_| told.next() == Some(true));
+    }
+
+    /// Gives up the other lines, and with them what was heard over them.
+    fn keep(&mut self, mut is_good: impl FnMut(&Line) -> bool) {
+        let wishes = &self.wishes;
+        self.lines.retain(|_, line| {
+            let keeps = is_good(line);
+            if !keeps {
+                line.topics.iter().for_each(|topic| wishes.fell(topic));
+            }
+            keeps
+        });
     }
 
     /// Gives up the lines that do not live any more.
@@ -95,7 +109,7 @@ impl Listener {
         }
         let alive = join_all(self.lines.values().map(Line::is_alive)).await;
         let mut alive = alive.into_iter();
-        self.lines.retain(|_, _| alive.next() == Some(true));
+        self.keep(|_| alive.next() == Some(true));
         self.felt = Instant::now();
     }
 
@@ -178,8 +192,10 @@ impl Listener {
                 }
             }
             // A broken line is left; all that it had begins anew.
-            if let Some(line) = line.filter(|_| !is_broken) {
-                self.lines.insert(node, line);
+            match line {
+                Some(line) if !is_broken => drop(self.lines.insert(node, line)),
+                Some(line) => line.topics.iter().for_each(|topic| self.wishes.fell(topic)),
+                None => {}
             }
             all_stand &= !is_broken;
         }

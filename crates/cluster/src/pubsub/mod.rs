@@ -138,6 +138,13 @@ impl Wishes {
         }
     }
 
+    /// Some messages may be missing from now on. It is told before the next one that comes, or when it stands again.
+    fn fell(&self, topic: &Topic) {
+        for subscriber in self.lock().of(topic.kind).get_mut(&topic.channel).into_iter().flatten() {
+            subscriber.told = false;
+        }
+    }
+
     /// Tells that the subscription stands: everybody if it stands anew, else those who do not know.
     fn stands(&self, topic: &Topic, anew: bool) {
         for subscriber in self.lock().of(topic.kind).get_mut(&topic.channel).into_iter().flatten() {
