@@ -13,7 +13,7 @@ async fn a_verification_tells_when_no_name_from_before_is_left_and_then_the_old_
     let cluster = testkit::cluster_with(3, 0);
     let client = Client::connect(&cluster.url()).await.unwrap();
     let dual = Dual::new(&client, Stage::Lead);
-    let _word = dual.announce(b"renaming:{shop}", "web-1", "2", Duration::from_millis(300)).await.unwrap();
+    let _word = dual.announce(b"renaming:{shop}", "web-1", "2", Duration::from_secs(3)).await.unwrap();
     let old_names: Vec<String> = (0..50).map(|n| format!("order:A-{n:03}:items")).collect();
     for old in &old_names {
         client.call(Command::new("RPUSH").key(old).arg("x"), Repeat::Never).await.unwrap();
