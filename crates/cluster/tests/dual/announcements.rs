@@ -10,7 +10,7 @@ use crate::scene::{Scene, get, set};
 async fn a_relocation_knows_when_every_writer_leads_and_a_dead_process_is_forgotten() {
     let scene = Scene::new("marker").await;
     let marker = testkit::unique_queue("renaming").into_bytes();
-    let holds = Duration::from_millis(600);
+    let holds = Duration::from_secs(2);
     let read = async || Writers::read(&scene.client, &marker).await.unwrap();
     assert!(read().await.all_dual().is_err(), "nobody is no consent");
 
@@ -49,7 +49,7 @@ async fn the_old_names_may_go_when_none_was_met_for_long_enough() {
     let scene = Scene::new("quiet").await;
     let marker = testkit::unique_queue("renaming").into_bytes();
     let process = scene.process(Stage::Lead).await;
-    let holds = Duration::from_millis(300);
+    let holds = Duration::from_millis(1_500);
     let _word = process.announce(&marker, "web-1", "3", holds).await.unwrap();
     let key = scene.key(0);
     scene.set_old(&key, "1").await;
