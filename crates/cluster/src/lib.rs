@@ -16,7 +16,10 @@
 //!   server too.
 //! * MOVED patches one slot at once and refreshes the map in the background; ASK holds for one request and
 //!   is sent in one write with it; TRYAGAIN is waited out to the deadline; an unknown script is sent by text.
-//! * A request whose answer never came is repeated only when the caller said [`Repeat::Idempotent`].
+//! * A request whose answer never came is repeated only when the caller said [`Repeat::Idempotent`]; each error says by
+//!   [`Error::fate`] whether its request may have happened.
+//! * [`Client::watch`] is the optimistic lock, [`Client::call_confirmed`] waits for replicas, [`Client::call_blocking`] waits at
+//!   the server, [`Client::read_replica`] reads what may be a little old: each over connections that hold up nobody else.
 //!
 //! # Settings
 //!
@@ -48,6 +51,7 @@
 //!   after the cluster has promoted a replica (which takes the cluster its node timeout and about a second more).
 //! * When all known nodes are gone the seeds are looked up again: requests succeed within 2 s after the name leads to a
 //!   node that answers.
+//! * What changes while nothing is sent (a new replica, say) is learnt within a minute, or [`Settings::look_every`].
 //! * A slot without a node is an error at once, after one fresh look at the topology ([`Error::is_uncovered`]).
 //!
 //! # What this crate does not do

@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// as much again is added at random.
 const PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(300);
+/// How soon the task notices that its client has gone.
+const BREATH: Duration = Duration::from_secs(1);
 /// A slot that had no node so recently has none.
 const HOLE_TRUST: Duration = Duration::from_secs(1);
 
@@ -53,12 +55,17 @@ impl Shared {
     pub(crate) fn keep_fresh(shared: &Arc<Shared>) {
         let weak = Arc::downgrade(shared);
         tokio::spawn(async move {
-            let mut pause = PAUSE;
+            let (mut pause, mut looked) = (PAUSE, Instant::now());
             while let Some(shared) = weak.upgrade() {
-                if timeout(Duration::from_secs(1), shared.refresher.bell.notified()).await.is_err() {
+                let calm = shared.dialer.settings.look_every;
+                let rung = timeout(BREATH.min(calm), shared.refresher.bell.notified()).await.is_ok();
+                if !rung {
                     pause = PAUSE;
-                    continue;
+                    if looked.elapsed() < calm {
+                        continue;
+                    }
                 }
+                looked = Instant::now();
                 pause = match shared.refresh_now(pause == PAUSE).await {
                     Ok(true) => PAUSE,
                     Ok(false) => (pause * 2).min(LONGEST_PAUSE),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::login::{Credentials, Login};
 use crate::resolver::{Resolver, System};
@@ -28,6 +29,7 @@ pub struct Settings {
     pub(crate) tls: Option<Tls>,
     pub(crate) one_endpoint: bool,
     pub(crate) full_coverage: bool,
+    pub(crate) look_every: Duration,
     pub(crate) resolver: Arc<dyn Resolver>,
 }
 
@@ -49,6 +51,7 @@ impl Settings {
             tls: None,
             one_endpoint: false,
             full_coverage: false,
+            look_every: Duration::from_secs(60),
             resolver: Arc::new(System),
         })
     }
@@ -113,6 +116,14 @@ impl Settings {
     /// part (`cluster-require-full-coverage no`).
     pub fn full_coverage(mut self, on: bool) -> Settings {
         self.full_coverage = on;
+        self
+    }
+
+    /// Asks for the topology after so long without a reason to, so that replicas which came later are read from and nodes
+    /// which left are forgotten; a minute if not set. What a request meets, a redirect or a node that is gone, is a reason to
+    /// ask at once.
+    pub fn look_every(mut self, calm: Duration) -> Settings {
+        self.look_every = calm;
         self
     }
 

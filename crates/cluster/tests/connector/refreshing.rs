@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use echomq_cluster::{Client, Command, DEADLINE, Repeat, Value};
+use echomq_cluster::{Client, Command, DEADLINE, Repeat, Settings, Value};
 use echomq_keyspace::Slot;
 use futures_util::future::join_all;
 use testkit::Cluster;
 
-use crate::scene::{Tag, ask, client, note};
+use crate::scene::{Tag, ask, client, note, until};
 
 /// A busy machine may be late by this.
 const LATE: Duration = Duration::from_secs(2);
@@ -153,4 +153,16 @@ async fn seeds_that_are_silent_are_not_waited_for_in_turn() {
     let took = started.elapsed();
     assert!(took < Duration::from_secs(3), "four that are silent, 250 ms each: it took {took:?}");
     ask(&client, "SET", "{k}", &["1"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_changes_while_nothing_is_sent_is_learnt_by_a_look_now_and_then() {
+    let cluster = testkit::cluster();
+    let tag = Tag::new(&cluster, "calm");
+    let settings = Settings::from_url(&cluster.url()).unwrap();
+    let client = Client::connect_with(settings.look_every(Duration::from_millis(100))).await.unwrap();
+    tokio::task::block_in_place(|| cluster.move_slot(tag.slot, tag.from, tag.to));
+    let (slot, there) = (Slot::new(tag.slot).unwrap(), cluster.addresses()[tag.to].clone());
+    until("the new owner is known", || client.owner(slot).unwrap().to_string() == there).await;
+    assert!(client.stats().requests.iter().all(|(_, sent)| *sent == 0), "nothing was sent");
 }
