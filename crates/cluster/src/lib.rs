@@ -65,7 +65,7 @@ mod client;
 mod command;
 mod confirm;
 mod dial;
-mod dual;
+pub mod dual;
 mod errand;
 mod error;
 mod login;
@@ -91,10 +91,6 @@ pub use address::Address;
 pub use client::{Client, DEADLINE};
 pub use command::{Command, Repeat};
 pub use confirm::{Confirm, Confirmation};
-pub use dual::{
-    Announcement, Answer, Dual, DualStats, Held, Left, LegacyKeys, Relocated, Renamed, Stage, Writer,
-    Writers, Written,
-};
 pub use error::{Error, Fate};
 pub use login::{Credentials, Login};
 pub use pubsub::{Notice, Subscription};

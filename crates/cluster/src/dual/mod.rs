@@ -58,7 +58,7 @@ use crate::{Client, Command, Confirm, Error, Repeat, Transaction};
 /// A key with the names that it had before.
 ///
 /// ```
-/// use echomq_cluster::Renamed;
+/// use echomq_cluster::dual::Renamed;
 /// let cart = Renamed::new("cart:{42}", ["cart:42"]);
 /// assert_eq!(cart.new_name(), b"cart:{42}");
 /// ```
@@ -211,8 +211,9 @@ impl Dual {
     /// Reads a key. `command` makes the command for a name; it must be one that only reads, of this key alone.
     ///
     /// ```no_run
-    /// # async fn example(dual: &echomq_cluster::Dual) -> Result<(), echomq_cluster::Error> {
-    /// use echomq_cluster::{Command, Renamed};
+    /// # async fn example(dual: &echomq_cluster::dual::Dual) -> Result<(), echomq_cluster::Error> {
+    /// use echomq_cluster::dual::Renamed;
+    /// use echomq_cluster::Command;
     /// let cart = Renamed::new("cart:{42}", ["cart:42"]);
     /// let answer = dual.read(&cart, |name| Command::new("HGETALL").key(name)).await?;
     /// # Ok(()) }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use echomq_cluster::{LegacyKeys, Stage, Writers};
+use echomq_cluster::dual::{LegacyKeys, Stage, Writers};
 
 use crate::scene::{Scene, get, set};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use echomq_cluster::{Client, Command, Confirm, Dual, Held, Left, Relocated, Renamed, Repeat, Stage, Value};
+use echomq_cluster::dual::{Dual, Held, Left, Relocated, Renamed, Stage};
+use echomq_cluster::{Client, Command, Confirm, Repeat, Value};
 use echomq_keyspace::Slot;
 
 use crate::scene::{Scene, get, set, some, string, try_get};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use echomq_cluster::{Command, Dual, Held, Relocated, Renamed, Repeat, Stage, Value};
+use echomq_cluster::dual::{Dual, Held, Relocated, Renamed, Stage};
+use echomq_cluster::{Command, Repeat, Value};
 use futures_util::future::join_all;
 
 use crate::scene::{Scene, get, set, some, string, try_get};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use echomq_cluster::{Answer, Client, Command, Dual, Error, Held, Renamed, Repeat, Stage, Value, Written};
+use echomq_cluster::dual::{Answer, Dual, Held, Renamed, Stage, Written};
+use echomq_cluster::{Client, Command, Error, Repeat, Value};
 use testkit::Cluster;
 
 /// Renamed keys of the test's own on the shared cluster, and a process that leads.

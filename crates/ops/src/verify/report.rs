@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use echomq_cluster::{Address, Error, LegacyKeys};
+use echomq_cluster::dual::LegacyKeys;
+use echomq_cluster::{Address, Error};
 use echomq_keyspace::{Escaped, SlotSet};
 use serde::Serialize;
 
@@ -45,7 +46,7 @@ impl Verification {
             && self.comparison.wrong.is_empty()
     }
 
-    /// Whether names from before are left, for [`Writers::may_switch_off`](echomq_cluster::Writers::may_switch_off).
+    /// Whether names from before are left, for [`Writers::may_switch_off`](echomq_cluster::dual::Writers::may_switch_off).
     pub fn legacy_keys(&self) -> LegacyKeys {
         match self.before.iter().map(|group| group.keys).sum() {
             0 if self.coverage.whole && self.is_complete() => LegacyKeys::None,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use echomq_cluster::{Client, Command, Dual, LegacyKeys, Relocated, Renamed, Repeat, Stage, Writers};
+use echomq_cluster::dual::{Dual, LegacyKeys, Relocated, Renamed, Stage, Writers};
+use echomq_cluster::{Client, Command, Repeat};
 use echomq_contract::Entry;
 use echomq_ops::Limits;
 
