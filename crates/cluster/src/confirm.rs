@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use echomq_keyspace::Slot;
 use redis::{Cmd, Pipeline, Value};
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::client::Shared;
 use crate::node::{Link, Node};
+use crate::silence::{SILENCE, Silent};
 
 /// What a write waits for before it counts as confirmed.
 ///
@@ -130,10 +132,12 @@ pub(crate) enum Failed {
 /// How many requests share one WAIT at most.
 const BATCH: usize = 1_000;
 
-/// Sends a request over the node's confirming connection, together with others that want the same.
+/// Sends a request over the node's confirming connection, together with others that want the same. Where a slot is named,
+/// the node is waited for only as long as it owns it.
 pub(crate) async fn send(
     shared: &Arc<Shared>,
     node: &Arc<Node>,
+    slot: Option<Slot>,
     request: Pipeline,
     confirm: Confirm,
     limit: Instant,
@@ -149,13 +153,17 @@ pub(crate) async fn send(
     if start {
         tokio::spawn(run(shared.clone(), node.clone()));
     }
-    match tokio::time::timeout_at(limit, answered).await {
+    let heard = match slot {
+        Some(slot) => shared.heard(slot, node, confirm.within + SILENCE, limit, answered).await,
+        None => timeout_at(limit, answered).await.map_err(|_| Silent::Late),
+    };
+    match heard {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => Err(Failed::Lost("the client has ended".to_owned())),
         Err(_) if node.confirming.withdraw(ticket) => {
             Err(Failed::Unsent("earlier writes still wait for their confirmation".to_owned()))
         }
-        Err(_) => Err(Failed::Lost("no answer in time".to_owned())),
+        Err(silent) => Err(Failed::Lost(silent.cause().to_owned())),
     }
 }
 

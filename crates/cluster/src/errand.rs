@@ -15,6 +15,7 @@ use crate::confirm::{self, Confirmation, Failed};
 use crate::error::{Call, Waiting};
 use crate::node::{Link, Node};
 use crate::pacing::Pacing;
+use crate::silence::{CONNECTING, SILENCE, Silent};
 use crate::{Address, Command, Confirm, Error, Repeat, Transaction};
 
 /// How much longer than its block time a blocking call may keep silent.
@@ -224,7 +225,7 @@ impl<'c> Errand<'c> {
     async fn attempt(&mut self, node: &Arc<Node>) -> Result<Attempt, String> {
         tracing::Span::current().record("node", field::display(&node.address));
         let mut link = match self.lane {
-            Lane::Shared => Some(self.shared.link(node, self.pacing.until).await?),
+            Lane::Shared => Some(self.connected(node).await?),
             Lane::Replica => Some(self.shared.reading_link(node, self.pacing.until).await?),
             Lane::Apart { .. } => Some(self.shared.apart(node).await?),
             Lane::Confirming(_) => None,
@@ -252,6 +253,32 @@ impl<'c> Errand<'c> {
             _ => {}
         }
         Ok(attempt)
+    }
+
+    /// The shared connection. Whoever waits for one to a node that hangs hears when the slot has another owner.
+    async fn connected(&self, node: &Node) -> Result<Link, String> {
+        let link = self.shared.link(node, self.pacing.until);
+        match self.asked {
+            true => link.await,
+            false => {
+                let heard = self.shared.heard(self.slot, node, CONNECTING, self.pacing.until, link).await;
+                heard.unwrap_or_else(Silent::say)
+            }
+        }
+    }
+
+    /// Waits for an answer until `limit`, or until it is clear that there will be none.
+    async fn heard<T>(
+        &self,
+        node: &Node,
+        limit: Instant,
+        answer: impl Future<Output = T>,
+    ) -> Result<T, Silent> {
+        // Who was asked for once, or as a replica, need not own the slot, and a blocking call is silent by nature.
+        match self.lane {
+            Lane::Shared if !self.asked => self.shared.heard(self.slot, node, SILENCE, limit, answer).await,
+            _ => tokio::time::timeout_at(limit, answer).await.map_err(|_| Silent::Late),
+        }
     }
 
     /// Until when one attempt waits for its answer.
@@ -282,7 +309,8 @@ impl<'c> Errand<'c> {
         let answer = match (&self.body, link, self.lane) {
             (body, None, Lane::Confirming(confirm)) => {
                 let request = packed(body, self.asked, text.as_ref());
-                match confirm::send(self.shared, node, request, confirm, limit).await {
+                let slot = (!self.asked).then_some(self.slot);
+                match confirm::send(self.shared, node, slot, request, confirm, limit).await {
                     Ok((replies, confirmation)) => {
                         self.confirmation = Some(confirmation);
                         Ok(Ok(replies))
@@ -294,19 +322,19 @@ impl<'c> Errand<'c> {
             (_, None, _) => return Err("no connection".to_owned()),
             (Body::One(command), Some(link), _) if !self.asked => {
                 let cmd = text.as_ref().unwrap_or_else(|| command.cmd());
-                let answer = tokio::time::timeout_at(limit, link.connection.send_packed_command(cmd)).await;
+                let answer = self.heard(node, limit, link.connection.send_packed_command(cmd)).await;
                 answer.map(|answer| answer.map(|value| vec![value]))
             }
             (body, Some(link), _) => {
                 let pipeline = packed(body, self.asked, text.as_ref());
                 let answer = link.connection.send_packed_commands(&pipeline, 0, pipeline.len());
-                tokio::time::timeout_at(limit, answer).await
+                self.heard(node, limit, answer).await
             }
         };
         Ok(match answer {
             Ok(Ok(replies)) => read(&self.body, replies, self.asked, &node.address),
             Ok(Err(cause)) => lost_or_refused(cause, &node.address),
-            Err(_) => Attempt::Lost("no answer in time".to_owned()),
+            Err(silent) => Attempt::Lost(silent.cause().to_owned()),
         })
     }
 }

@@ -80,6 +80,7 @@ mod resolver;
 mod scatter;
 mod script;
 mod settings;
+mod silence;
 mod stats;
 mod tls;
 mod topology;

@@ -6,13 +6,14 @@ use std::time::Duration;
 use echomq_keyspace::{Colocated, Slot};
 use redis::{Pipeline, Value};
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::answer::{Answer, Class, Step};
 use crate::client::Shared;
 use crate::error::{Call, Waiting};
 use crate::node::{Link, Node};
 use crate::pacing::Pacing;
+use crate::silence::{CONNECTING, SILENCE, Silent};
 use crate::{Client, Command, Error, Repeat, Transaction};
 
 /// What was decided on what was read.
@@ -135,10 +136,14 @@ impl Round {
     async fn send(&self, state: &mut State, pipeline: &Pipeline) -> Result<Vec<Value>, String> {
         let Some(link) = &mut state.link else { return Err("the round of this view has ended".to_owned()) };
         let sent = link.connection.send_packed_commands(pipeline, 0, pipeline.len());
-        match tokio::time::timeout_at(self.until, sent).await {
+        let heard = match self.asking {
+            true => timeout_at(self.until, sent).await.map_err(|_| Silent::Late),
+            false => self.shared.heard(self.slot, &self.node, SILENCE, self.until, sent).await,
+        };
+        match heard {
             Ok(Ok(replies)) => Ok(replies),
             Ok(Err(cause)) => Err(cause.to_string()),
-            Err(_) => Err("no answer in time".to_owned()),
+            Err(silent) => silent.say(),
         }
     }
 }
@@ -290,7 +295,12 @@ async fn round<T, D: Future<Output = Result<Decision<T>, Error>>>(
     until: Instant,
     decide: &impl Fn(View) -> D,
 ) -> Result<Came<T>, Error> {
-    let link = match shared.apart(node).await {
+    let link = shared.apart(node);
+    let link = match asking {
+        true => link.await,
+        false => shared.heard(keys.slot(), node, CONNECTING, until, link).await.unwrap_or_else(Silent::say),
+    };
+    let link = match link {
         Ok(link) => link,
         Err(cause) => return Ok(Came::Broken(Broken::Lost(cause))),
     };
