@@ -27,6 +27,8 @@ mod redirected;
 mod refreshing;
 /// What is refused, here or by a server.
 mod refused;
+/// A primary that hangs while its replica takes over.
+mod replaced;
 /// Where a request goes, and what is never sent.
 mod routing;
 mod scene;
