@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use crate::answer::{Answer, Step};
 use crate::error::Call;
 use crate::node::Node;
+use crate::silence::SILENCE;
 use crate::{Address, Client, Command, Error, Repeat};
 
 type Outcome = Result<Value, Error>;
@@ -88,7 +89,13 @@ impl Client {
         }
         let mut connection = link.connection.clone();
         let sent = connection.send_packed_commands(&pipeline, 0, places.len());
-        let cause = match tokio::time::timeout_at(until, sent).await {
+        // A node that hangs loses all its slots to one replica, so that any of them tells.
+        let slot = places.first().and_then(|&place| commands[place].slot_of_keys());
+        let heard = match slot {
+            Some(slot) => self.shared().heard(slot, node, SILENCE, until, sent).await,
+            None => return Vec::new(),
+        };
+        let cause = match heard {
             Ok(Ok(replies)) if replies.len() == places.len() => {
                 let answers = places.iter().zip(replies);
                 return answers
@@ -97,7 +104,7 @@ impl Client {
             }
             Ok(Ok(replies)) => format!("{} replies to {} commands", replies.len(), places.len()),
             Ok(Err(cause)) => cause.to_string(),
-            Err(_) => "no answer in time".to_owned(),
+            Err(silent) => silent.cause().to_owned(),
         };
         node.forget(&link);
         self.shared().refresher.request();

@@ -33,7 +33,8 @@ async fn what_was_sent_to_a_node_that_hangs_is_unknown_or_sent_again_once_its_re
         cluster
     });
     let both = || Transaction::of([Command::new("INCR").key(&m), Command::new("INCR").key(&o)]).unwrap();
-    let (plain, together, confirmed, again, locked) = tokio::join!(
+    let one = |name: &'static str| vec![Command::new(name).key(&m)];
+    let (plain, together, confirmed, again, locked, piped, piped_again) = tokio::join!(
         try_ask(&client, Repeat::Never, "INCR", &n, &[]),
         client.transaction(both(), Repeat::Never),
         client.call_confirmed(Command::new("INCR").key(&o), Repeat::Never, confirm),
@@ -42,14 +43,18 @@ async fn what_was_sent_to_a_node_that_hangs_is_unknown_or_sent_again_once_its_re
             view.read(Command::new("GET").key(&n)).await?;
             Ok(Decision::<()>::Commit(Transaction::of([Command::new("INCR").key(&n)])?))
         }),
+        client.pipeline(one("INCR"), Repeat::Never),
+        client.pipeline(one("EXISTS"), Repeat::Idempotent),
     );
     let took = started.elapsed();
     let cluster = promote.await.unwrap();
     assert!(took < SOON, "took {took:?}");
     // Each was sent before the node froze or to its silent socket, or else it found the new owner.
-    for error in [plain.err(), together.err(), confirmed.err()].into_iter().flatten() {
+    let piped = piped.into_iter().find_map(Result::err);
+    for error in [plain.err(), together.err(), confirmed.err(), piped].into_iter().flatten() {
         assert!(error.is_unknown() && error.to_string().contains("another node has the slot"), "{error}");
     }
+    assert_eq!(piped_again.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [Value::Int(1)]);
     assert_eq!(again.unwrap(), Value::Okay);
     assert!(matches!(locked.unwrap(), Ended::Committed(_)));
     cluster.thaw(0);
