@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, 
 
 use crate::prose;
 
-/// A job queue on Valkey Cluster whose keys are co-located by law, and the tools that such a design needs.
+/// A job queue on Valkey Cluster whose keys are co-located by construction, and the tools that such a design needs.
 ///
 /// Without --url, commands that need a server start a private one on this machine, or join it where it runs; its
 /// data stays in your data folder (XDG_DATA_HOME, or ~/.local/share/echomq).
@@ -27,7 +27,8 @@ pub(crate) struct Cli {
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// The server: `redis://[user[:password]@]host:port[,host:port…]`, `valkey://…` or `unix:/path`.
+    /// The server: `redis://[user[:password]@]host[:port][,host[:port]…][/database]`, `rediss://…` for an encrypted connection, or
+    /// `unix:/path`. All forms: the manual, Connections.
     #[arg(long, global = true, env = "ECHOMQ_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Text before `emq:` in every key.

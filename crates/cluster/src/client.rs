@@ -8,7 +8,7 @@ use redis::{Cmd, Value};
 use tokio::time::Instant;
 
 use crate::answer::{Answer, Step};
-use crate::dial::{CONNECT_LIMIT, Dialer};
+use crate::dial::{self, CONNECT_LIMIT, Dialer};
 use crate::errand::{Body, Errand, Lane};
 use crate::error::{Call, Waiting};
 use crate::map::SlotMap;
@@ -22,7 +22,7 @@ use crate::{Address, Command, Confirm, Confirmation, Error, Repeat, Settings, Su
 /// How long a request may take when nothing else is said.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 
-/// A client of one cluster (or one server). Cheap to clone; all clones share one connection per node.
+/// A client of one cluster (or one server). Cheap to clone; all clones share its connections (see the crate's page).
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
@@ -48,7 +48,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Error::is_unreachable`] with what the last node said when none told the topology: it did not answer, or refused
+    /// Settings that can not be used: a certificate's file that can not be read. [`Error::is_unreachable`] with what the last node said when none told the topology: it did not answer, or refused
     /// the login or the database, or is the replica of an unknown primary. [`Error::is_uncovered`] when a slot has no
     /// node and [`Settings::full_coverage`] asks for all.
     pub async fn connect_with(settings: Settings) -> Result<Client, Error> {
@@ -62,6 +62,9 @@ impl Client {
             renewal: OnceLock::new(),
         });
         let seeds = &shared.dialer.settings.seeds;
+        if let Some(tls) = &shared.dialer.settings.tls {
+            dial::check(tls).await.map_err(Error::settings)?;
+        }
         let login = shared.dialer.login().await.map_err(|cause| Error::no_node(seeds, cause))?;
         shared.refresh_now(true).await?;
         if let Some(hole) = shared.map.hole().filter(|_| full_coverage) {

@@ -179,9 +179,24 @@ async fn encrypted(info: redis::ConnectionInfo, tls: &Tls) -> Result<Client, Str
     Client::build_with_tls(info, certificates).map_err(|cause| cause.to_string())
 }
 
+/// Whether connections can be encrypted so: the files are there.
+#[cfg(feature = "tls")]
+pub(crate) async fn check(tls: &Tls) -> Result<(), String> {
+    crate::tls::certificates(tls).await.map(drop)
+}
+
+#[cfg(not(feature = "tls"))]
+pub(crate) async fn check(_: &Tls) -> Result<(), String> {
+    Err(WITHOUT_TLS.to_owned())
+}
+
+#[cfg(not(feature = "tls"))]
+const WITHOUT_TLS: &str =
+    "this program was built without encryption: it takes the feature \"tls\" of echomq-cluster";
+
 #[cfg(not(feature = "tls"))]
 async fn encrypted(_: redis::ConnectionInfo, _: &Tls) -> Result<Client, String> {
-    Err("this program was built without encryption: it takes the feature \"tls\" of echomq-cluster".into())
+    Err(WITHOUT_TLS.to_owned())
 }
 
 /// Looks up the host of one node, by whatever name its certificate goes.

@@ -16,6 +16,7 @@ pub struct Error(Box<Kind>);
 #[derive(Clone, Debug)]
 enum Kind {
     Url { url: String, why: String },
+    Settings { why: String },
     NoNode { tried: String, last: String },
     Deadline { waited: Duration, slot: Option<Slot>, reason: Waiting },
     Unknown { slot: Option<Slot>, node: Address, cause: String },
@@ -83,6 +84,10 @@ impl Error {
             _ => url.to_owned(),
         };
         Error::new(Kind::Url { url: Escaped(shown.as_bytes()).to_string(), why: why.to_owned() })
+    }
+
+    pub(crate) fn settings(why: String) -> Error {
+        Error::new(Kind::Settings { why })
     }
 
     pub(crate) fn no_node(tried: &[Address], last: impl fmt::Display) -> Error {
@@ -214,6 +219,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
+            Kind::Settings { why } => write!(f, "no connection can be made with these settings: {why}"),
             Kind::Url { url, why } => write!(f, "the URL \"{url}\" can not be used: {why}"),
             Kind::NoNode { tried, last } => write!(
                 f,

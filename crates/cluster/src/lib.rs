@@ -37,7 +37,8 @@
 //! | reads that a replica may answer, shared by all | one per replica, and only if there are such reads |
 //! | sharded channels | one per primary that owns the slot of a subscribed channel |
 //! | plain channels | one, or none if it is a node that sharded channels are heard from |
-//! | blocking calls, WATCH, confirmed writes | one per call under way; up to 8 per node are kept for the next |
+//! | blocking calls, WATCH | one per call under way; up to 8 per node are kept for the next |
+//! | confirmed writes | one per primary while such writes are under way |
 //!
 //! so that 3 primaries with 3 replicas and any number of subscriptions make at most 6 + 3 + 3 + 1 connections, and calls
 //! that need one of their own come on top. [`Stats::connections`] says how many are open now. A connection on which

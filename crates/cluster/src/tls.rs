@@ -78,6 +78,8 @@ mod reading {
     }
 
     async fn read(file: &Path) -> Result<Vec<u8>, String> {
-        tokio::fs::read(file).await.map_err(|error| format!("can not read {file:?}: {error}"))
+        tokio::fs::read(file)
+            .await
+            .map_err(|error| format!("can not read {file:?}: {error}. Name a PEM file"))
     }
 }

@@ -66,6 +66,7 @@ impl fmt::Display for Verdict<'_> {
         let noun = if keys == 1 { "key" } else { "keys" };
         match groups.as_slice() {
             [] => return f.write_str("No keys."),
+            [group] if keys == 1 => writeln!(f, "1 key, on slot {}.", group.slot)?,
             [group] => writeln!(f, "{keys} {noun} on slot {}: they can be used together.", group.slot)?,
             groups => writeln!(
                 f,

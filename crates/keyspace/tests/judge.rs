@@ -92,10 +92,7 @@ fn the_report_reads_as_a_report() {
          \u{20} user:{123}:profile  stays\n\
          \u{20} user:123:{profile}  becomes  user:{123}:profile"
     );
-    assert_eq!(
-        judge(&["{a}:1"]).to_string(),
-        "1 key on slot 15495: they can be used together.\n\n  slot 15495  {a}:1  tag \"a\""
-    );
+    assert_eq!(judge(&["{a}:1"]).to_string(), "1 key, on slot 15495.\n\n  slot 15495  {a}:1  tag \"a\"");
     assert_eq!(judge::<&str>(&[]).to_string(), "No keys.");
 }
 

@@ -2,7 +2,8 @@
 //!
 //! An entity's keys share a slot, and with it one core of one node. A value of it that is read far more than all the rest
 //! (the price that every page shows) is put on a key without a tag: the whole name is hashed, and its last three characters are
-//! chosen for a slot far away. (Without them the slot would be next door: the CRC of names of one form differs by a constant.)
+//! chosen for a slot far away. (The CRCs of two names of one form and length differ by a constant, so that without them every entity's value would be equally far
+//! from it, and for some forms next door.)
 //! Reads no longer queue behind the entity's work. The price of that is paid here once: no transaction holds both any more. So the value carries the
 //! version of the entity that it was made from, and an older one never replaces a newer one, in whatever order they come.
 //!

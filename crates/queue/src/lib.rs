@@ -1,4 +1,4 @@
-//! A job queue on Valkey Cluster whose keys are co-located by law.
+//! A job queue on Valkey Cluster whose keys are co-located by construction.
 //!
 //! Every key of a queue carries the queue's name as its hash tag, so that every step of a job's life is one
 //! atomic script on one slot, and a client knows the node before it sends a byte.

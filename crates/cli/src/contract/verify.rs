@@ -112,8 +112,23 @@ impl Report for ContractVerification<'_> {
         match (self.complete, self.fine) {
             (false, _) => writeln!(out, "{BAD}incomplete: not all could be checked{BAD:#}"),
             (true, false) => writeln!(out, "{BAD}keys differ from the contract{BAD:#}"),
-            (true, true) => writeln!(out, "{GOOD}all keys that were seen follow the contract{GOOD:#}"),
+            (true, true) => agreement(found, out),
         }
+    }
+}
+
+/// What no difference means: less, where less was looked at.
+fn agreement(found: &Verification, out: &mut dyn Write) -> io::Result<()> {
+    let Coverage { keys, gone, there, nodes, whole, .. } = found.coverage;
+    match (keys - gone, there) {
+        (0, _) => writeln!(out, "{MARK}nothing was checked: no key was there{MARK:#}"),
+        (seen, Some(there)) if nodes > 0 && !whole => {
+            writeln!(
+                out,
+                "{GOOD}the {seen} keys that were seen follow the contract{GOOD:#}, of about {there}"
+            )
+        }
+        _ => writeln!(out, "{GOOD}all keys that were seen follow the contract{GOOD:#}"),
     }
 }
 
@@ -137,7 +152,8 @@ fn summary(found: &Verification, out: &mut dyn Write) -> io::Result<()> {
     }
     let names: Vec<_> = found.families.iter().filter(|counted| counted.keys > 0).collect();
     let names: Vec<_> = names.iter().map(|counted| format!("{} {}", counted.name, counted.keys)).collect();
-    let names = if names.is_empty() { "no key of the contract".to_owned() } else { names.join(", ") };
+    let names =
+        if names.is_empty() { "none that was seen is of the contract".to_owned() } else { names.join(", ") };
     writeln!(out, "{DIM}{names}{DIM:#}")
 }
 

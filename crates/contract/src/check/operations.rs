@@ -151,7 +151,7 @@ fn apart<'a>(named: &[Named<'a>]) -> Option<(Code, &'a Mention, String, String)>
 
 fn remedy_of_two(first: &Named<'_>, other: &Named<'_>) -> String {
     if first.family.name == other.family.name && first.entity != other.entity {
-        return "two entities never share a slot by law: make two steps of it, each repeatable, with a mark that tells them apart"
+        return "nothing makes two entities share a slot: make two steps of it, each repeatable, with a mark that tells them apart"
             .to_owned();
     }
     format!(
