@@ -8,11 +8,13 @@ use redis::{Cmd, Value};
 use tokio::time::Instant;
 
 use crate::answer::{Answer, Step};
+use crate::command::unfit_to_share;
 use crate::dial::{self, CONNECT_LIMIT, Dialer};
 use crate::errand::{Body, Errand, Lane};
 use crate::error::{Call, Waiting};
 use crate::map::SlotMap;
 use crate::node::{Link, Node};
+use crate::pacing::LONGEST;
 use crate::pubsub::{Hub, Kind};
 use crate::refresh::Refresher;
 use crate::renewal::Renewal;
@@ -77,10 +79,10 @@ impl Client {
         Ok(Client { shared, deadline: DEADLINE })
     }
 
-    /// The same connections with another deadline per request.
+    /// The same connections with another deadline per request, of at most a year.
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Client {
-        Client { shared: self.shared.clone(), deadline }
+        Client { shared: self.shared.clone(), deadline: deadline.min(LONGEST) }
     }
 
     /// The deadline of each request.
@@ -126,6 +128,7 @@ impl Client {
         repeat: Repeat,
     ) -> Result<Value, Error> {
         let slot = self.proven(command.slot_apart())?;
+        let block = block.min(LONGEST);
         self.errand(slot, Body::One(command), repeat, Lane::Apart { block }).run().await
     }
 
@@ -201,7 +204,15 @@ impl Client {
     }
 
     /// Sends a command to one node by name, without routing. For what has no key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_refused`] for what would change the connection, which others share, or make them wait behind it
+    /// (`MULTI`, `SUBSCRIBE`, `CLIENT REPLY`, `WAIT` …); those of [`Client::call`], without redirects.
     pub async fn call_node(&self, node: &Address, cmd: &Cmd) -> Result<Value, Error> {
+        if let Some(why) = unfit_to_share(&words(cmd).collect::<Vec<_>>()) {
+            return self.proven(Err(Error::refused(&shown(cmd), why)));
+        }
         let node = self.shared.map.node(node);
         let until = Instant::now() + self.deadline;
         let link = self
@@ -317,9 +328,12 @@ async fn had(
 
 /// The first words of a command that was built by hand.
 fn shown(cmd: &Cmd) -> String {
-    let words = cmd.args_iter().filter_map(|arg| match arg {
-        redis::Arg::Simple(word) => Some(Escaped(word).to_string()),
+    words(cmd).take(4).map(|word| Escaped(word).to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn words(cmd: &Cmd) -> impl Iterator<Item = &[u8]> {
+    cmd.args_iter().filter_map(|arg| match arg {
+        redis::Arg::Simple(word) => Some(word),
         _ => None,
-    });
-    words.take(4).collect::<Vec<_>>().join(" ")
+    })
 }

@@ -155,12 +155,18 @@ impl Command {
         Ok(slot)
     }
 
-    /// Like [`Command::slot`], for a connection that nobody shares.
+    /// Like [`Command::slot`], for a connection that nobody shares while the command waits, and that goes to others
+    /// afterwards: what watches or subscribes is refused all the same.
     pub(crate) fn slot_apart(&self) -> Result<Slot, Error> {
         match self.slot() {
-            Err(error) if error.is_apart() => self.slot.ok_or(error),
+            Err(error) if error.is_apart() && self.is_blocking() => self.slot.ok_or(error),
             other => other,
         }
+    }
+
+    fn is_blocking(&self) -> bool {
+        let args: Vec<&[u8]> = self.args().collect();
+        keys_of(&args).is_ok_and(|keys| keys.command().is_blocking())
     }
 
     /// The keys by the table of commands; none where it does not know the command, or needs not be asked.
@@ -177,10 +183,14 @@ impl Command {
         let mut places: Vec<usize> = keys.places().iter().map(|place| place.at).collect();
         places.sort_unstable();
         places.dedup();
-        let named = self.keys.iter().map(|&at| at as usize);
-        if !places.iter().copied().eq(named.clone()) {
-            let at = places.iter().copied().find(|at| !named.clone().any(|named| named == *at));
-            let odd = at.or_else(|| named.clone().find(|named| !places.contains(named))).unwrap_or(0);
+        // Both are in order, and there may be very many.
+        let named: Vec<usize> = self.keys.iter().map(|&at| at as usize).collect();
+        if places != named {
+            let odd_of = |some: &[usize], others: &[usize]| {
+                some.iter().copied().find(|at| others.binary_search(at).is_err())
+            };
+            let at = odd_of(&places, &named);
+            let odd = at.or_else(|| odd_of(&named, &places)).unwrap_or(0);
             return Err(Error::misplaced(
                 &self.name,
                 odd,
@@ -221,8 +231,7 @@ impl Command {
                 "evalsha" | "evalsha_ro" => {
                     "an unknown SHA would fail alone, and the rest be carried out. Use Command::script"
                 }
-                "select" | "auth" | "hello" | "reset" | "asking" | "readonly" | "readwrite"
-                | "client|reply" | "client|tracking" => "it would change the connection that others share",
+                name if changes_connection(name) => "it would change the connection that others share",
                 _ => "",
             },
             None => "",
@@ -298,6 +307,54 @@ impl Command {
         }
         Some(cmd)
     }
+}
+
+/// Why a command by its words can not go over a connection that all share, if so.
+pub(crate) fn unfit_to_share(words: &[&[u8]]) -> Option<&'static str> {
+    let keys = keys_of(words).ok()?;
+    let command = keys.command();
+    match command.name() {
+        "multi" | "exec" | "discard" | "watch" | "unwatch" => Some(
+            "a transaction is a state of the connection, which others share. Use Client::transaction or Client::watch",
+        ),
+        name if changes_connection(name) => Some("it would change the connection that others share"),
+        "xread" | "xreadgroup" if !words.iter().any(|word| word.eq_ignore_ascii_case(b"BLOCK")) => None,
+        _ if command.is_blocking() => Some("others would wait behind it. Use Client::call_blocking"),
+        _ => None,
+    }
+}
+
+/// Whether something is different on a connection after this command, by its name in the table.
+fn changes_connection(name: &str) -> bool {
+    matches!(
+        name,
+        "select"
+            | "auth"
+            | "hello"
+            | "reset"
+            | "quit"
+            | "asking"
+            | "readonly"
+            | "readwrite"
+            | "subscribe"
+            | "psubscribe"
+            | "ssubscribe"
+            | "unsubscribe"
+            | "punsubscribe"
+            | "sunsubscribe"
+            | "monitor"
+            | "sync"
+            | "psync"
+            | "replconf"
+            | "script|debug"
+            | "client|reply"
+            | "client|tracking"
+            | "client|caching"
+            | "client|no-evict"
+            | "client|no-touch"
+            | "client|setname"
+            | "client|capa"
+    )
 }
 
 fn first_word<W: AsRef<[u8]>>(words: &[W]) -> String {

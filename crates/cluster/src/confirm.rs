@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::client::Shared;
 use crate::node::{Link, Node};
+use crate::pacing::LONGEST;
 use crate::silence::{SILENCE, Silent};
 
 /// What a write waits for before it counts as confirmed.
@@ -28,13 +29,13 @@ pub struct Confirm {
 impl Confirm {
     /// So many replicas have it in memory (`WAIT`).
     pub fn replicas(replicas: u32, within: Duration) -> Confirm {
-        Confirm { replicas, synced: false, within }
+        Confirm { replicas, synced: false, within: within.min(LONGEST) }
     }
 
     /// The primary has it in its append-only file on disk, and so many replicas too (`WAITAOF`, Valkey 7.2 and later, with
     /// `appendonly yes`).
     pub fn synced(replicas: u32, within: Duration) -> Confirm {
-        Confirm { replicas, synced: true, within }
+        Confirm { replicas, synced: true, within: within.min(LONGEST) }
     }
 
     /// The longest that the confirmation is waited for.
@@ -151,7 +152,7 @@ pub(crate) async fn send(
         (ticket, !std::mem::replace(&mut queue.running, true))
     };
     if start {
-        tokio::spawn(run(shared.clone(), node.clone()));
+        tokio::spawn(run(shared.clone(), Runner { node: node.clone(), is_done: false }));
     }
     let heard = match slot {
         Some(slot) => shared.heard(slot, node, confirm.within + SILENCE, limit, answered).await,
@@ -194,8 +195,30 @@ impl Confirming {
     }
 }
 
+/// The one who serves a node's requests. When it ends before its time, as it does with its runtime, those who wait try again,
+/// and the first of them starts another.
+struct Runner {
+    node: Arc<Node>,
+    is_done: bool,
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        if self.is_done {
+            return;
+        }
+        let waiting = {
+            let mut queue = self.node.confirming.lock();
+            queue.running = false;
+            std::mem::take(&mut queue.waiting)
+        };
+        refuse(waiting, &Failed::Unsent("who sends confirmed writes has ended".to_owned()));
+    }
+}
+
 /// Serves a node's requests, batch by batch, until none waits.
-async fn run(shared: Arc<Shared>, node: Arc<Node>) {
+async fn run(shared: Arc<Shared>, mut runner: Runner) {
+    let node = runner.node.clone();
     let mut link: Option<Link> = None;
     while let Some(batch) = node.confirming.next() {
         let standing = match link.take().filter(|link| !link.has_ended()) {
@@ -211,6 +234,7 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>) {
             Err(cause) => refuse(batch, &Failed::Unsent(cause)),
         }
     }
+    runner.is_done = true;
     if let Some(link) = link {
         node.apart.give_back(link);
     }
@@ -249,7 +273,7 @@ async fn exchange(link: &mut Link, batch: Vec<Waiting>) -> bool {
 /// How long an answer may take beyond what is waited for.
 const MARGIN: Duration = Duration::from_secs(2);
 
-fn refuse(batch: Vec<Waiting>, why: &Failed) {
+fn refuse(batch: impl IntoIterator<Item = Waiting>, why: &Failed) {
     for waiting in batch {
         let _ = waiting.answer.send(Err(why.clone()));
     }

@@ -23,7 +23,7 @@ const BLOCK_MARGIN: Duration = Duration::from_secs(1);
 
 /// A request that may be repeated waits no longer than this for one node's answer, so that a frozen node
 /// costs seconds and not the whole deadline.
-const ATTEMPT: Duration = Duration::from_secs(2);
+pub(crate) const ATTEMPT: Duration = Duration::from_secs(2);
 
 /// What is written to the wire in one go, and how its replies are read.
 pub(crate) enum Body {
@@ -189,6 +189,10 @@ impl<'c> Errand<'c> {
             }
             Step::AskThere { to } => {
                 shared.counters.asked();
+                // The first one costs nothing, but two nodes may send it to and fro.
+                if !self.pacing.hop().await {
+                    return Err(self.late(Waiting::SlotMoves));
+                }
                 return Ok(Some(shared.map.node(&to)));
             }
             Step::Wait if answer.class == Class::TryAgain => {

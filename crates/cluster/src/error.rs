@@ -69,6 +69,8 @@ pub(crate) enum Waiting {
     NoOwner,
     NotServing(String),
     Connect(String),
+    /// Those before it in a pipeline.
+    Turn,
     Answer,
 }
 
@@ -245,6 +247,10 @@ impl fmt::Display for Error {
                     (Waiting::Connect(cause), _) => {
                         write!(f, "no connection ({cause}); gave up after {waited:.1} s, nothing was written")
                     }
+                    (Waiting::Turn, _) => write!(
+                        f,
+                        "the commands before it took all of the {waited:.1} s; it was not sent. Try again, or allow more time"
+                    ),
                     _ => write!(f, "no answer within {waited:.1} s"),
                 }
             }

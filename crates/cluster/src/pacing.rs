@@ -8,6 +8,10 @@ use tokio::time::Instant;
 /// is under way when the deadline comes turns the certainty that nothing was written into an unknown fate.
 const ANSWER_TIME: Duration = Duration::from_millis(500);
 
+/// The longest that anything is waited for. A caller who wants no limit may name the longest duration there is, and moments
+/// so far away can not be told.
+pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
 pub(crate) struct Pacing {
     started: Instant,
     pub(crate) until: Instant,

@@ -9,7 +9,8 @@ use redis::Value;
 use tokio::time::Instant;
 
 use crate::answer::{Answer, Step};
-use crate::error::Call;
+use crate::errand::ATTEMPT;
+use crate::error::{Call, Waiting};
 use crate::node::Node;
 use crate::silence::SILENCE;
 use crate::{Address, Client, Command, Error, Repeat};
@@ -19,8 +20,8 @@ type Outcome = Result<Value, Error>;
 /// What the first attempt, all commands of a node in one write, came to for one of them.
 enum First {
     Answered(Outcome),
-    /// Not carried out, and worth another attempt of its own.
-    Again,
+    /// Worth another attempt of its own; with what was lost, if it may have been carried out.
+    Again(Option<Error>),
 }
 
 impl Client {
@@ -29,9 +30,11 @@ impl Client {
     ///
     /// Commands of one slot are carried out in the order of the calls, but what was redirected, or named a script that a
     /// node did not know, comes later: it is sent again by itself, in the order of those that were. Never is a command
-    /// repeated because another one failed. `repeat` holds for each command.
+    /// repeated because another one failed. `repeat` holds for each command, the deadline for all of them together.
     pub async fn pipeline(&self, commands: Vec<Command>, repeat: Repeat) -> Vec<Outcome> {
+        let until = Instant::now() + self.deadline();
         let mut answers: Vec<Option<Outcome>> = commands.iter().map(|_| None).collect();
+        let mut lost: BTreeMap<usize, Error> = BTreeMap::new();
         let mut by_slot: BTreeMap<Slot, Vec<usize>> = BTreeMap::new();
         for (place, command) in commands.iter().enumerate() {
             match command.slot() {
@@ -52,21 +55,26 @@ impl Client {
             let commands = &commands;
             async move {
                 places.sort_unstable();
-                let firsts = self.first_attempt(&node, commands, &places, repeat).await;
+                let firsts = self.first_attempt(&node, commands, &places, repeat, until).await;
                 places.into_iter().zip(firsts).collect::<Vec<_>>()
             }
         });
         for (place, first) in join_all(firsts).await.into_iter().flatten() {
-            if let First::Answered(answer) = first {
-                answers[place] = Some(answer);
+            match first {
+                First::Answered(answer) => answers[place] = Some(answer),
+                First::Again(Some(error)) => drop(lost.insert(place, error)),
+                First::Again(None) => {}
             }
         }
         let again = by_slot.into_values().map(|places| {
             let open: Vec<usize> = places.into_iter().filter(|&place| answers[place].is_none()).collect();
-            self.one_by_one(&commands, open, repeat)
+            self.one_by_one(&commands, open, repeat, until)
         });
         for (place, answer) in join_all(again).await.into_iter().flatten() {
-            answers[place] = Some(answer);
+            answers[place] = Some(match (answer, lost.remove(&place)) {
+                (Err(error), Some(lost)) if error.is_deadline() => Err(lost),
+                (answer, _) => answer,
+            });
         }
         answers.into_iter().flatten().collect()
     }
@@ -77,10 +85,11 @@ impl Client {
         commands: &[Command],
         places: &[usize],
         repeat: Repeat,
+        until: Instant,
     ) -> Vec<First> {
-        let until = Instant::now() + self.deadline();
-        let again = || places.iter().map(|_| First::Again).collect();
-        let Ok(link) = self.shared().link(node, until).await else { return again() };
+        let Ok(link) = self.shared().link(node, until).await else {
+            return places.iter().map(|_| First::Again(None)).collect();
+        };
         let mut pipeline = redis::Pipeline::new();
         for &place in places {
             pipeline.add_command(commands[place].cmd().clone());
@@ -89,10 +98,14 @@ impl Client {
         }
         let mut connection = link.connection.clone();
         let sent = connection.send_packed_commands(&pipeline, 0, places.len());
+        let limit = match repeat {
+            Repeat::Idempotent => until.min(Instant::now() + ATTEMPT),
+            Repeat::Never => until,
+        };
         // A node that hangs loses all its slots to one replica, so that any of them tells.
         let slot = places.first().and_then(|&place| commands[place].slot_of_keys());
         let heard = match slot {
-            Some(slot) => self.shared().heard(slot, node, SILENCE, until, sent).await,
+            Some(slot) => self.shared().heard(slot, node, SILENCE, limit, sent).await,
             None => return Vec::new(),
         };
         let cause = match heard {
@@ -108,16 +121,14 @@ impl Client {
         };
         node.forget(&link);
         self.shared().refresher.request();
-        match repeat {
-            Repeat::Idempotent => again(),
-            Repeat::Never => {
-                let unknown = |&place: &usize| {
-                    let slot = commands[place].slot()?;
-                    Err(Error::unknown(Some(slot), &node.address, &cause))
-                };
-                places.iter().map(|place| First::Answered(unknown(place))).collect()
+        let unknown = |&place: &usize| {
+            let lost = Error::unknown(commands[place].slot_of_keys(), &node.address, &cause);
+            match repeat {
+                Repeat::Idempotent => First::Again(Some(lost)),
+                Repeat::Never => First::Answered(Err(lost)),
             }
-        }
+        };
+        places.iter().map(unknown).collect()
     }
 
     fn first_answer(&self, command: &Command, repeat: Repeat, reply: Value, node: &Node) -> First {
@@ -137,7 +148,7 @@ impl Client {
             Step::RefreshAndWait => self.shared().refresher.request(),
             Step::AskThere { .. } | Step::Wait | Step::SendText => {}
         }
-        First::Again
+        First::Again(None)
     }
 
     async fn one_by_one(
@@ -145,10 +156,16 @@ impl Client {
         commands: &[Command],
         places: Vec<usize>,
         repeat: Repeat,
+        until: Instant,
     ) -> Vec<(usize, Outcome)> {
         let mut answers = Vec::with_capacity(places.len());
         for place in places {
-            answers.push((place, self.call(commands[place].clone(), repeat).await));
+            let left = until.saturating_duration_since(Instant::now());
+            let answer = match left.is_zero() {
+                true => Err(Error::deadline(self.deadline(), commands[place].slot_of_keys(), Waiting::Turn)),
+                false => self.with_deadline(left).call(commands[place].clone(), repeat).await,
+            };
+            answers.push((place, answer));
         }
         answers
     }

@@ -14,6 +14,12 @@ pub(crate) fn parse(url: &str) -> Result<Settings, Error> {
 /// The outer error says what is wrong with the text, the inner one what is wrong with the settings.
 fn read(url: &str) -> Result<Result<Settings, Error>, String> {
     let (before, options) = url.split_once('?').unwrap_or((url, ""));
+    // Whoever wrote a password with a question mark in it wrote no option, and is not shown it.
+    if options.contains('@') {
+        return Err(
+            "in a password a question mark is written %3F, and in an option an @ is written %40".into()
+        );
+    }
     if let Some(path) = before.strip_prefix("unix:") {
         let path = path.strip_prefix("//").unwrap_or(path);
         if path.is_empty() {
@@ -129,7 +135,8 @@ fn decoded(text: &str) -> Result<String, String> {
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
         let code = (first == b'%').then(|| tail.get(..2)).flatten();
-        let code = code.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        let digit = |hex: u8| char::from(hex).to_digit(16);
+        let code = code.and_then(|hex| u8::try_from(digit(hex[0])? * 16 + digit(hex[1])?).ok());
         bytes.push(code.unwrap_or(first));
         rest = if code.is_some() { &tail[2..] } else { tail };
     }
@@ -171,6 +178,7 @@ mod tests {
     fn a_login_is_read_and_decoded() {
         assert_eq!(login("redis://ann:p%40ss@a:1"), Some(Login::user("ann", "p@ss")));
         assert_eq!(login("redis://:secret@a:1"), Some(Login::password("secret")));
+        assert_eq!(login("redis://:50%+1%zz%@a:1"), Some(Login::password("50%+1%zz%")), "no codes");
         assert_eq!(login("redis://a:1"), None);
     }
 
@@ -218,6 +226,9 @@ mod tests {
             assert!(refusal(url).contains(url), "{}", refusal(url));
         }
         assert!(!refusal("redis://u:secret@a:x").contains("secret"));
+        for url in ["redis://a:1?secret@b", "redis://:1?secret=secret@b", "redis://:1?db=1&secret&@b"] {
+            assert!(!refusal(url).contains("secret") && refusal(url).contains("%3F"), "{}", refusal(url));
+        }
         assert!(!refusal("redis://u:sec%FFret@a").contains("ret"), "{}", refusal("redis://u:sec%FFret@a"));
         assert!(!refusal("u:secret@a").contains("secret"), "{}", refusal("u:secret@a"));
     }

@@ -367,6 +367,12 @@ async fn commit<T>(round: &Round, state: &mut State, transaction: Transaction) -
             Ok(Came::To(Ended::Committed(answers.clone())))
         }
         Some(Value::ServerError(_)) => match first_fault(&replies, &round.node) {
+            Some(Broken::Refused(mut answer, said)) => {
+                // Where MULTI itself was refused, what followed it was carried out, or refused, one by one.
+                let multi = replies.get(usize::from(round.asking));
+                answer.partly |= matches!(multi, Some(Value::ServerError(_)));
+                Ok(Came::Broken(Broken::Refused(answer, said)))
+            }
             Some(broken) => Ok(Came::Broken(broken)),
             None => Err(Error::reply("EXEC", &Value::Nil)),
         },
