@@ -2,6 +2,8 @@
 
 /// Requests that their callers drop halfway.
 mod cancelled;
+/// Thousands of confirmed writes at once.
+mod crowds;
 /// A server whose answers are made up.
 mod liar;
 /// What servers may say that makes no sense.

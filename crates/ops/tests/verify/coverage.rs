@@ -163,3 +163,47 @@ async fn keys_that_nobody_claims_are_grouped_by_pattern_and_never_more_than_fit(
     assert_eq!(verification.ungrouped_keys, 701 - 200);
     assert_eq!(verification.coverage.keys, 2_700);
 }
+
+/// Whatever is asked of it afterwards, all of its keys together: each page is waited for once, not each key.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_dies_between_a_scan_and_its_keys_costs_one_deadline_a_batch() {
+    let server = testkit::standalone();
+    let client = Client::connect(&server.url()).await.unwrap().with_deadline(Duration::from_millis(500));
+    let contract = shop();
+    let keys: Vec<Vec<u8>> = (0..200).map(|n| format!("order:{{A-1}}:{n}").into_bytes()).collect();
+    server.kill();
+    let mut verifier = Verifier::new(&client, &contract, Limits::default());
+    let begun = std::time::Instant::now();
+    verifier.keys(keys).await;
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(!verifier.finish().is_complete());
+}
+
+/// Bytes that are no text, keys that go while they are looked at, and many of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_of_any_bytes_that_come_and_go_are_looked_at_within_the_limits() {
+    let server = testkit::standalone();
+    let client = Client::connect(&server.url()).await.unwrap();
+    let contract = shop();
+    let names =
+        "for i = 1, 50000 do redis.call('SET', string.char(i % 256, 255, 0, 123, i % 7, 125) .. i, 'x') end";
+    server.raw(&["EVAL", names, "0"]).unwrap();
+    let gone = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let done = gone.clone();
+    let deleting = tokio::task::spawn_blocking(move || {
+        while !done.load(std::sync::atomic::Ordering::Relaxed) {
+            let some =
+                "for _ = 1, 50 do local k = redis.call('RANDOMKEY'); if k then redis.call('DEL', k) end end";
+            let _ = server.raw(&["EVAL", some, "0"]);
+        }
+        server
+    });
+    let limits = Limits { keys: Some(5_000), ..Limits::default() };
+    let mut verifier = Verifier::new(&client, &contract, limits);
+    verifier.scan(|_| ()).await;
+    gone.store(true, std::sync::atomic::Ordering::Relaxed);
+    drop(deleting.await.unwrap());
+    let verification = verifier.finish();
+    assert!((1..=5_000).contains(&verification.coverage.keys), "{:?}", verification.coverage);
+    assert!(verification.strangers.len() <= 200 && verification.mistyped_keys == 0);
+}
