@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use echomq_keyspace::{Colocated, Escaped, Keys, Slot, keys_of};
+use echomq_keyspace::{Colocated, Command as Known, Escaped, Keys, Slot, keys_of};
 use redis::{Arg, Cmd, ToRedisArgs};
 
 use crate::{Error, Script};
@@ -149,8 +149,8 @@ impl Command {
             Some(_) => return Err(Error::crossslot(&self.name, &self.key_bytes())),
             None => return Err(Error::no_key(&self.name)),
         };
-        if let Some(keys) = self.placed()? {
-            self.check_shared(&keys)?;
+        if let Some(known) = self.compared()? {
+            self.check_shared(known)?;
         }
         Ok(slot)
     }
@@ -165,51 +165,58 @@ impl Command {
     }
 
     fn is_blocking(&self) -> bool {
-        let args: Vec<&[u8]> = self.args().collect();
-        keys_of(&args).is_ok_and(|keys| keys.command().is_blocking())
+        self.with_args(|args| keys_of(args).is_ok_and(|keys| keys.command().is_blocking()))
     }
 
-    /// The keys by the table of commands; none where it does not know the command, or needs not be asked.
-    fn placed(&self) -> Result<Option<Keys>, Error> {
+    /// Holds what was named as a key against the table of commands, and returns the table's row; none where it has none, or
+    /// needs not be asked.
+    fn compared(&self) -> Result<Option<&'static Known>, Error> {
         if self.sure {
             return Ok(None);
         }
-        let args: Vec<&[u8]> = self.args().collect();
-        let keys = match keys_of(&args) {
-            Ok(keys) => keys,
-            Err(cause) if cause.is_unknown() => return Ok(None),
-            Err(cause) => return Err(Error::unplaced(&*self.name, cause)),
-        };
+        self.with_args(|args| {
+            let keys = match keys_of(args) {
+                Ok(keys) => keys,
+                Err(cause) if cause.is_unknown() => return Ok(None),
+                Err(cause) => return Err(Error::unplaced(&*self.name, cause)),
+            };
+            let named = self.keys.iter().map(|&at| at as usize);
+            match keys.places().iter().map(|place| place.at).eq(named) {
+                true => Ok(Some(keys.command())),
+                false => self.disputed(&keys, args),
+            }
+        })
+    }
+
+    /// The table names keys in another order, some of them twice, or others.
+    fn disputed(&self, keys: &Keys, args: &[&[u8]]) -> Result<Option<&'static Known>, Error> {
         let mut places: Vec<usize> = keys.places().iter().map(|place| place.at).collect();
         places.sort_unstable();
         places.dedup();
-        // Both are in order, and there may be very many.
+        // Both are in order now, and there may be very many.
         let named: Vec<usize> = self.keys.iter().map(|&at| at as usize).collect();
-        if places != named {
-            let odd_of = |some: &[usize], others: &[usize]| {
-                some.iter().copied().find(|at| others.binary_search(at).is_err())
-            };
-            let at = odd_of(&places, &named);
-            let odd = at.or_else(|| odd_of(&named, &places)).unwrap_or(0);
-            return Err(Error::misplaced(
-                &self.name,
-                odd,
-                args.get(odd).copied().unwrap_or(b""),
-                at.is_some(),
-            ));
+        let odd_of = |some: &[usize], others: &[usize]| {
+            some.iter().copied().find(|at| others.binary_search(at).is_err())
+        };
+        let forgotten = odd_of(&places, &named);
+        match forgotten.or_else(|| odd_of(&named, &places)) {
+            None => Ok(Some(keys.command())),
+            Some(odd) => {
+                let arg = args.get(odd).copied().unwrap_or(b"");
+                Err(Error::misplaced(&self.name, odd, arg, forgotten.is_some()))
+            }
         }
-        Ok(Some(keys))
     }
 
     /// What waits, watches or subscribes would do so for everybody on a shared connection.
-    fn check_shared(&self, keys: &Keys) -> Result<(), Error> {
-        let remedy = match keys.command().name() {
+    fn check_shared(&self, known: &Known) -> Result<(), Error> {
+        let remedy = match known.name() {
             "watch" => "Use Client::watch",
             "ssubscribe" | "sunsubscribe" => "Use Client::subscribe",
             "xread" | "xreadgroup" if !self.args().any(|arg| arg.eq_ignore_ascii_case(b"BLOCK")) => {
                 return Ok(());
             }
-            _ if keys.command().is_blocking() => "Use Client::call_blocking",
+            _ if known.is_blocking() => "Use Client::call_blocking",
             _ => return Ok(()),
         };
         Err(Error::apart(&self.name, remedy))
@@ -221,9 +228,11 @@ impl Command {
             let cmd = self.by_text().unwrap_or_default();
             return Ok(Command { cmd, name: Cow::Borrowed("EVAL"), script: None, ..self });
         }
-        let args: Vec<&[u8]> = self.args().collect();
-        let known = keys_of(&args).ok();
-        let refusal = match known.as_ref().map(|keys| keys.command()) {
+        if self.crossed {
+            return Err(Error::crossslot(&self.name, &self.key_bytes()));
+        }
+        // What waits elsewhere does not wait inside a transaction.
+        let refusal = match self.compared()? {
             Some(command) if command.is_no_multi() => "a transaction can not hold it",
             Some(command) => match command.name() {
                 "multi" | "exec" | "discard" => "the connector opens and ends the transaction",
@@ -239,32 +248,11 @@ impl Command {
         if !refusal.is_empty() {
             return Err(Error::refused(&self.name, &format!("inside a transaction, {refusal}")));
         }
-        if self.has_keys() {
-            match self.slot() {
-                Err(error) if !error.is_apart() => return Err(error),
-                // What waits elsewhere does not wait inside a transaction.
-                _ => {}
-            }
-        } else if let Some(keys) = known {
-            let named = keys.places().first();
-            if let Some(place) = named {
-                return Err(Error::misplaced(
-                    &self.name,
-                    place.at,
-                    args.get(place.at).copied().unwrap_or(b""),
-                    true,
-                ));
-            }
-        }
         Ok(self)
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
-    }
-
-    pub(crate) fn has_keys(&self) -> bool {
-        !self.keys.is_empty()
     }
 
     /// The slot of its first key.
@@ -274,8 +262,18 @@ impl Command {
 
     /// Whether the table says that it reads and changes nothing.
     pub(crate) fn is_readonly(&self) -> bool {
-        let args: Vec<&[u8]> = self.args().collect();
-        keys_of(&args).is_ok_and(|keys| keys.command().is_readonly())
+        self.with_args(|args| keys_of(args).is_ok_and(|keys| keys.command().is_readonly()))
+    }
+
+    /// Its words; most commands have few, and cost no allocation here.
+    fn with_args<R>(&self, look: impl FnOnce(&[&[u8]]) -> R) -> R {
+        let mut few: [&[u8]; 8] = [&[]; 8];
+        let count = self.args as usize;
+        if count > few.len() {
+            return look(&self.args().collect::<Vec<_>>());
+        }
+        few.iter_mut().zip(self.args()).for_each(|(place, arg)| *place = arg);
+        look(&few[..count])
     }
 
     fn args(&self) -> impl Iterator<Item = &[u8]> {

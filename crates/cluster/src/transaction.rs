@@ -21,15 +21,15 @@ use crate::{Command, Error};
 #[must_use = "nothing is sent before Client::transaction"]
 pub struct Transaction {
     slot: Slot,
-    /// A key of the slot, for the error that shows who disagrees.
-    anchor: Vec<u8>,
+    /// The key that it was begun with, for the error that shows who disagrees.
+    anchor: Option<Vec<u8>>,
     commands: Vec<Command>,
 }
 
 impl Transaction {
     /// An empty transaction on the slot of these keys. It may touch others of the slot too.
     pub fn on(keys: &Colocated<'_>) -> Transaction {
-        let anchor = keys.keys().first().map(|key| key.to_vec()).unwrap_or_default();
+        let anchor = keys.keys().first().map(|key| key.to_vec());
         Transaction { slot: keys.slot(), anchor, commands: Vec::new() }
     }
 
@@ -41,11 +41,8 @@ impl Transaction {
     /// [`Transaction::push`] as well.
     pub fn of(commands: impl IntoIterator<Item = Command>) -> Result<Transaction, Error> {
         let commands: Vec<Command> = commands.into_iter().collect();
-        let keyed = commands.iter().find(|command| command.has_keys());
-        let slot = keyed.ok_or_else(|| Error::no_key("MULTI"))?.slot()?;
-        let anchor = keyed.and_then(|command| command.key_bytes().first().map(|key| key.to_vec()));
-        let mut whole = Transaction { slot, anchor: anchor.unwrap_or_default(), commands: Vec::new() };
-        whole.commands.reserve(commands.len());
+        let slot = commands.iter().find_map(Command::slot_of_keys).ok_or_else(|| Error::no_key("MULTI"))?;
+        let mut whole = Transaction { slot, anchor: None, commands: Vec::with_capacity(commands.len()) };
         commands.into_iter().try_for_each(|command| whole.push(command))?;
         Ok(whole)
     }
@@ -61,7 +58,7 @@ impl Transaction {
         let command = command.in_transaction()?;
         if command.slot_of_keys().is_some_and(|slot| slot != self.slot) {
             let before = self.commands.iter().chain([&command]).flat_map(Command::key_bytes);
-            let mut keys: Vec<&[u8]> = [self.anchor.as_slice()].into_iter().chain(before).collect();
+            let mut keys: Vec<&[u8]> = self.anchor.as_deref().into_iter().chain(before).collect();
             let mut seen = std::collections::BTreeSet::new();
             keys.retain(|key| seen.insert(*key));
             return Err(Error::crossslot("MULTI", &keys));
