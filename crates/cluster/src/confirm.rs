@@ -241,7 +241,7 @@ async fn run(shared: Arc<Shared>, mut runner: Runner) {
 }
 
 /// One write for the batch and its WAIT; true when the connection is still good.
-async fn exchange(link: &mut Link, batch: Vec<Waiting>) -> bool {
+async fn exchange(link: &mut Link, mut batch: Vec<Waiting>) -> bool {
     let Some(confirm) = batch.first().map(|first| first.confirm) else { return true };
     let mut pipeline = Pipeline::new();
     for waiting in &batch {
@@ -251,7 +251,13 @@ async fn exchange(link: &mut Link, batch: Vec<Waiting>) -> bool {
     }
     pipeline.add_command(confirm.command());
     let sent = link.connection.send_packed_commands(&pipeline, 0, pipeline.len());
-    let failed = match tokio::time::timeout(confirm.within + MARGIN, sent).await {
+    let answered = tokio::select! {
+        biased;
+        answered = tokio::time::timeout(confirm.within + MARGIN, sent) => answered,
+        // Nobody wants to know any more: others do not wait for it.
+        () = all_gone(&mut batch) => return false,
+    };
+    let failed = match answered {
         Ok(Ok(mut replies)) if replies.len() == pipeline.len() => {
             let confirmation = replies.pop().map(|answer| confirm.read(&answer));
             let Some(confirmation) = confirmation else { return false };
@@ -268,6 +274,12 @@ async fn exchange(link: &mut Link, batch: Vec<Waiting>) -> bool {
     };
     refuse(batch, &Failed::Lost(failed));
     false
+}
+
+async fn all_gone(batch: &mut [Waiting]) {
+    for waiting in batch {
+        waiting.answer.closed().await;
+    }
 }
 
 /// How long an answer may take beyond what is waited for.

@@ -322,6 +322,22 @@ async fn a_write_that_was_never_sent_for_the_waiting_of_others_is_not_said_to_be
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_confirmation_that_nobody_waits_for_any_more_holds_up_no_other() {
+    let cluster = testkit::cluster_with(3, 0);
+    let client = client(&cluster.url(), DEADLINE).await;
+    let key = Tag::at(&cluster, "gone", 0).key("n");
+    let count = |confirm| client.call_confirmed(Command::new("INCR").key(&key), Repeat::Never, confirm);
+    tokio::select! {
+        _ = count(Confirm::replicas(5, LIMIT)) => panic!("there are no replicas"),
+        () = until("the write waits", || {
+            cluster.info(0, "clients", "blocked_clients").as_deref() == Some("1")
+        }) => {}
+    }
+    let (value, _) = count(Confirm::replicas(0, Duration::from_millis(10))).await.unwrap();
+    assert_eq!(value, Value::Int(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_write_is_on_disk_or_the_server_says_that_it_can_not_tell() {
     let cluster = testkit::cluster_with(1, 0);
     let client = client(&cluster.url(), DEADLINE).await;
