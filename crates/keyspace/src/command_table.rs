@@ -235,8 +235,12 @@ impl Command {
     /// The command `name`, or `name|subcommand`, in any case.
     fn named(name: &[u8], subcommand: &[u8]) -> Option<&'static Command> {
         let bar: &[u8] = if subcommand.is_empty() { b"" } else { b"|" };
-        let wanted = || name.iter().chain(bar).chain(subcommand).map(u8::to_ascii_lowercase);
-        let order = |command: &Command| -> Ordering { command.name.bytes().cmp(wanted()) };
+        // Longer than any name of the table; written once, so that the search compares plain bytes.
+        let mut wanted = [0; 48];
+        let length = name.len() + bar.len() + subcommand.len();
+        let bytes = name.iter().chain(bar).chain(subcommand).map(u8::to_ascii_lowercase);
+        wanted.get_mut(..length)?.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+        let order = |command: &Command| -> Ordering { command.name.as_bytes().cmp(&wanted[..length]) };
         table::COMMANDS.binary_search_by(order).ok().map(|at| &table::COMMANDS[at])
     }
 }
