@@ -47,7 +47,7 @@ impl Command {
     /// A command by its name, for instance `"ZADD"`.
     pub fn new(name: impl Into<Cow<'static, str>>) -> Command {
         let name = name.into();
-        let mut cmd = Cmd::new();
+        let mut cmd = Cmd::with_capacity(4, 64);
         cmd.arg(&*name);
         Command {
             cmd,
