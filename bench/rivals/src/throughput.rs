@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Only this client, for a profiler: echomq or redis
     #[arg(long, value_enum)]
     only: Option<Name>,
-    /// redis' client with TCP_NODELAY as well: the connector sets it, redis leaves it off by default
+    /// Both with TCP_NODELAY, which both leave off by default
     #[arg(long)]
     nodelay: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, as_json: bool) -> Result<bool, String> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("no runtime: {error}"))?;
     let addresses = cluster.addresses();
     let results = runtime.block_on(async {
-        let ours = EchoMq::connect(&addresses).await?;
+        let ours = EchoMq::connect_with(&addresses, args.nodelay).await?;
         let theirs = Redis::connect_with(&addresses, args.nodelay).await?;
         let keys = Arc::new(Keys::new());
         if let Some(only) = args.only {

@@ -102,7 +102,7 @@ impl Dialer {
         }
         let keepalive =
             TcpKeepalive::new().with_time(SILENCE).with_interval(PROBE_PAUSE).with_retries(PROBES);
-        let tcp = TcpSettings::default().set_nodelay(true).set_keepalive(keepalive);
+        let tcp = TcpSettings::default().set_nodelay(self.settings.nodelay).set_keepalive(keepalive);
         let addr = match address {
             Address::Unix(path) => ConnectionAddr::Unix(path.clone()),
             Address::Tcp { host, port } => match &self.settings.tls {

@@ -1,5 +1,7 @@
 //! The connector of this repository.
 
+#[cfg(feature = "redis")]
+use echomq_cluster::Settings;
 use echomq_cluster::{Command, Error, Repeat, Transaction, Value};
 
 use super::Client;
@@ -7,10 +9,22 @@ use super::Client;
 #[derive(Clone)]
 pub(crate) struct EchoMq(echomq_cluster::Client);
 
+impl EchoMq {
+    /// With `TCP_NODELAY`, which it leaves off by default, or without.
+    #[cfg(feature = "redis")]
+    pub(crate) async fn connect_with(addresses: &[String], nodelay: bool) -> Result<Self, String> {
+        let settings = Settings::from_url(&url(addresses)).map_err(text)?.nodelay(nodelay);
+        echomq_cluster::Client::connect_with(settings).await.map(EchoMq).map_err(text)
+    }
+}
+
+fn url(addresses: &[String]) -> String {
+    format!("redis://{}", addresses.join(","))
+}
+
 impl Client for EchoMq {
     async fn connect(addresses: &[String]) -> Result<Self, String> {
-        let url = format!("redis://{}", addresses.join(","));
-        echomq_cluster::Client::connect(&url).await.map(EchoMq).map_err(text)
+        echomq_cluster::Client::connect(&url(addresses)).await.map(EchoMq).map_err(text)
     }
 
     async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, String> {
