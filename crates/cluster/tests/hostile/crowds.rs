@@ -1,11 +1,13 @@
-//! Thousands of confirmed writes at once, while connections are cut and servers die: each caller is told its own answer, nothing
+//! Thousands of confirmed writes at once, while connections are cut: each caller is told its own answer, nothing
 //! is doubled, and nobody waits for ever.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use echomq_cluster::{Client, Command, Confirm, Fate, Repeat, Transaction, Value};
 use futures_util::future::join_all;
-use testkit::LIMIT;
+use testkit::{LIMIT, wait_until};
 
 const CALLERS: usize = 2_000;
 
@@ -57,17 +59,20 @@ async fn confirmed_writes_of_a_crowd_whose_connections_are_cut_are_told_as_they_
     client.call(Command::new("SET").key(&text).arg("text"), Repeat::Never).await.unwrap();
     let owner = cluster.owner_of(cluster.slot_of(&fields));
     let begun = Instant::now();
+    let come = Arc::new(AtomicUsize::new(0));
     let callers = (0..CALLERS).map(|me| {
-        let (client, tag) = (client.clone(), tag.clone());
+        let (client, tag, come) = (client.clone(), tag.clone(), come.clone());
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_micros(fastrand::u64(0..400_000))).await;
+            come.fetch_add(1, Relaxed);
             count(&client, &tag, me).await
         })
     });
     let callers: Vec<_> = callers.collect();
     let cutter = tokio::task::spawn_blocking(move || {
-        for _ in 0..8 {
-            std::thread::sleep(Duration::from_millis(50));
+        for cut in 1..=8 {
+            let so_many = || come.load(Relaxed) >= cut * CALLERS / 10;
+            wait_until("more of the crowd have come", LIMIT, so_many);
             cluster.cut_clients(owner);
         }
         cluster
