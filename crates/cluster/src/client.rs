@@ -7,7 +7,7 @@ use echomq_keyspace::{Escaped, Slot};
 use redis::{Cmd, Value};
 use tokio::time::Instant;
 
-use crate::answer::{Answer, Step};
+use crate::answer::{Answer, Class, Step};
 use crate::command::unfit_to_share;
 use crate::dial::{self, CONNECT_LIMIT, Dialer};
 use crate::errand::{Body, Errand, Lane};
@@ -300,11 +300,31 @@ impl Shared {
         had(node, Instant::now() + CONNECT_LIMIT, node.apart.take(&node.address, &self.dialer)).await
     }
 
-    /// What is done about a refusal. Where there is to be one endpoint no redirect is followed.
-    pub(crate) fn step(&self, answer: &Answer, repeat: Repeat) -> Step {
+    /// Tells the map, the counters and the refresher of a refusal; what is left is for the request that met it.
+    pub(crate) fn heed(&self, answer: &Answer, repeat: Repeat, said: impl FnOnce() -> String) -> Next {
         match answer.step(repeat) {
-            Step::Follow { .. } | Step::AskThere { .. } if self.dialer.settings.one_endpoint => Step::Tell,
-            step => step,
+            // Where there is to be one endpoint no redirect is followed.
+            Step::Follow { .. } | Step::AskThere { .. } if self.dialer.settings.one_endpoint => Next::Tell,
+            Step::Follow { slot, to } => {
+                self.counters.moved();
+                self.map.patch(slot, &to);
+                self.refresher.request();
+                Next::Hop(None)
+            }
+            Step::AskThere { to } => {
+                self.counters.asked();
+                Next::Hop(Some(self.map.node(&to)))
+            }
+            Step::Wait if answer.class == Class::TryAgain => {
+                self.counters.try_again();
+                Next::Pause(Waiting::SlotMoves)
+            }
+            Step::Wait => Next::Pause(Waiting::NotServing(said())),
+            Step::RefreshAndWait => {
+                self.refresher.request();
+                Next::Pause(Waiting::NotServing(said()))
+            }
+            Step::SendText | Step::Tell => Next::Tell,
         }
     }
 
@@ -312,6 +332,16 @@ impl Shared {
     pub(crate) fn user(&self) -> String {
         self.dialer.user()
     }
+}
+
+/// What a request does after a refusal.
+pub(crate) enum Next {
+    /// Tries again at once: at this node, once, or at the slot's owner.
+    Hop(Option<Arc<Node>>),
+    /// Tries again at the owner, a little later.
+    Pause(Waiting),
+    /// Tells its caller.
+    Tell,
 }
 
 async fn had(

@@ -9,8 +9,8 @@ use redis::{Cmd, Pipeline, RedisError, Value};
 use tokio::time::Instant;
 use tracing::{Instrument, field};
 
-use crate::answer::{Answer, Class, Step};
-use crate::client::Shared;
+use crate::answer::{Answer, Class};
+use crate::client::{Next, Shared};
 use crate::confirm::{self, Confirmation, Failed};
 use crate::error::{Call, Waiting};
 use crate::node::{Link, Node};
@@ -176,43 +176,20 @@ impl<'c> Errand<'c> {
         fault: Fault,
         node: &Node,
     ) -> Result<Option<Arc<Node>>, Error> {
-        let shared = self.shared;
         let said = || format!("{} {}", fault.code, fault.detail).trim_end().to_owned();
-        match shared.step(&answer, self.repeat) {
-            Step::Follow { slot, to } => {
-                shared.counters.moved();
-                shared.map.patch(slot, &to);
-                shared.refresher.request();
-                if !self.pacing.hop().await {
-                    return Err(self.late(Waiting::SlotMoves));
-                }
+        match self.shared.heed(&answer, self.repeat, said) {
+            // The first hop costs nothing, but two nodes may send a request to and fro.
+            Next::Hop(node) if self.pacing.hop().await => Ok(node),
+            Next::Hop(_) => Err(self.late(Waiting::SlotMoves)),
+            Next::Pause(reason) if reason == Waiting::SlotMoves && !self.patient => {
+                Err(Error::deadline(self.pacing.elapsed(), Some(self.slot), reason))
             }
-            Step::AskThere { to } => {
-                shared.counters.asked();
-                // The first one costs nothing, but two nodes may send it to and fro.
-                if !self.pacing.hop().await {
-                    return Err(self.late(Waiting::SlotMoves));
-                }
-                return Ok(Some(shared.map.node(&to)));
-            }
-            Step::Wait if answer.class == Class::TryAgain => {
-                shared.counters.try_again();
-                if !self.patient {
-                    return Err(Error::deadline(self.pacing.elapsed(), Some(self.slot), Waiting::SlotMoves));
-                }
-                self.pause(Waiting::SlotMoves).await?;
-            }
-            Step::Wait => self.pause(Waiting::NotServing(said())).await?,
-            Step::RefreshAndWait => {
-                shared.refresher.request();
-                self.pause(Waiting::NotServing(said())).await?;
-            }
-            Step::SendText | Step::Tell => {
-                let call = Call::of(self.body.describe(fault.place), &answer, shared);
-                return Err(Error::server(&fault.code, &fault.detail, &node.address, call));
+            Next::Pause(reason) => self.pause(reason).await.map(|()| None),
+            Next::Tell => {
+                let call = Call::of(self.body.describe(fault.place), &answer, self.shared);
+                Err(Error::server(&fault.code, &fault.detail, &node.address, call))
             }
         }
-        Ok(None)
     }
 
     /// Waits before the next attempt, or says for what the deadline was waited for.

@@ -8,7 +8,8 @@ use futures_util::future::join_all;
 use redis::Value;
 use tokio::time::Instant;
 
-use crate::answer::{Answer, Step};
+use crate::answer::{Answer, Class};
+use crate::client::Next;
 use crate::errand::ATTEMPT;
 use crate::error::{Call, Waiting};
 use crate::node::Node;
@@ -135,18 +136,13 @@ impl Client {
         let Value::ServerError(fault) = reply else { return First::Answered(Ok(reply)) };
         let (code, detail) = (fault.code(), fault.details().unwrap_or_default());
         let answer = Answer::read(code, detail, &node.address);
-        match self.shared().step(&answer, repeat) {
-            Step::Tell => {
-                let call = Call::of(format!("{command:?}"), &answer, self.shared());
-                return First::Answered(Err(Error::server(code, detail, &node.address, call)));
-            }
-            Step::Follow { slot, to } => {
-                self.shared().counters.moved();
-                self.shared().map.patch(slot, &to);
-                self.shared().refresher.request();
-            }
-            Step::RefreshAndWait => self.shared().refresher.request(),
-            Step::AskThere { .. } | Step::Wait | Step::SendText => {}
+        // The second attempt sends the text.
+        if answer.class == Class::NoScript {
+            return First::Again(None);
+        }
+        if let Next::Tell = self.shared().heed(&answer, repeat, String::new) {
+            let call = Call::of(format!("{command:?}"), &answer, self.shared());
+            return First::Answered(Err(Error::server(code, detail, &node.address, call)));
         }
         First::Again(None)
     }

@@ -8,8 +8,8 @@ use redis::{Pipeline, Value};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
-use crate::answer::{Answer, Class, Step};
-use crate::client::Shared;
+use crate::answer::{Answer, Step};
+use crate::client::{Next, Shared};
 use crate::error::{Call, Waiting};
 use crate::node::{Link, Node};
 use crate::pacing::Pacing;
@@ -242,44 +242,21 @@ impl Client {
         answer: Answer,
         said: String,
     ) -> Result<Option<Arc<Node>>, Error> {
-        let shared = self.shared();
-        match shared.step(&answer, Repeat::Never) {
-            Step::Follow { slot, to } => {
-                shared.counters.moved();
-                shared.map.patch(slot, &to);
-                shared.refresher.request();
-                hop(pacing, keys).await?;
-            }
-            Step::AskThere { to } => {
-                shared.counters.asked();
-                hop(pacing, keys).await?;
-                return Ok(Some(shared.map.node(&to)));
-            }
-            Step::Wait if answer.class == Class::TryAgain => {
-                shared.counters.try_again();
-                wait(pacing, keys, Waiting::SlotMoves).await?;
-            }
-            Step::RefreshAndWait => {
-                shared.refresher.request();
-                wait(pacing, keys, Waiting::NotServing(said)).await?;
-            }
-            Step::Wait => wait(pacing, keys, Waiting::NotServing(said)).await?,
-            Step::SendText | Step::Tell => {
+        match self.shared().heed(&answer, Repeat::Never, || said.clone()) {
+            Next::Hop(node) if pacing.hop().await => Ok(node),
+            Next::Hop(_) => Err(late(pacing, keys, Waiting::SlotMoves)),
+            Next::Pause(reason) => wait(pacing, keys, reason).await.map(|()| None),
+            Next::Tell => {
                 let (code, detail) = said.split_once(' ').unwrap_or((&said, ""));
-                let call = Call::of("a transaction under WATCH".to_owned(), &answer, shared);
-                return Err(Error::server(code, detail, &node.address, call));
+                let call = Call::of("a transaction under WATCH".to_owned(), &answer, self.shared());
+                Err(Error::server(code, detail, &node.address, call))
             }
         }
-        Ok(None)
     }
 }
 
 async fn wait(pacing: &mut Pacing, keys: &Colocated<'_>, reason: Waiting) -> Result<(), Error> {
     if pacing.pause().await { Ok(()) } else { Err(late(pacing, keys, reason)) }
-}
-
-async fn hop(pacing: &mut Pacing, keys: &Colocated<'_>) -> Result<(), Error> {
-    if pacing.hop().await { Ok(()) } else { Err(late(pacing, keys, Waiting::SlotMoves)) }
 }
 
 fn late(pacing: &Pacing, keys: &Colocated<'_>, reason: Waiting) -> Error {

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use super::line::{Event, Line, Subscribed};
 use super::{Kind, Topic, Wishes};
-use crate::answer::{Answer, Step};
-use crate::client::Shared;
+use crate::answer::Answer;
+use crate::client::{Next, Shared};
 use crate::{Address, Login, Repeat, dial};
 
 /// How soon a channel without its subscription is tried again.
@@ -234,14 +234,10 @@ impl Listener {
 /// Acts on a refusal. True if it would be the same at once again: who may not hear a channel is not helped by haste.
 fn is_final(shared: &Shared, node: &Address, topic: &Topic, fault: &ServerError) -> bool {
     let answer = Answer::read(fault.code(), fault.details().unwrap_or_default(), node);
-    match shared.step(&answer, Repeat::Idempotent) {
-        Step::Follow { slot, to } => drop(shared.map.patch(slot, &to)),
-        Step::Tell => {
-            let channel = Escaped(&topic.channel);
-            tracing::warn!(%node, %channel, %fault, "a subscription was refused");
-            return true;
-        }
-        _ => {}
+    let is_final = matches!(shared.heed(&answer, Repeat::Idempotent, String::new), Next::Tell);
+    if is_final {
+        let channel = Escaped(&topic.channel);
+        tracing::warn!(%node, %channel, %fault, "a subscription was refused");
     }
-    false
+    is_final
 }
