@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use echomq_cluster::Client;
-use echomq_load::chaos::{
-    Breaker, Driver, Plan, Pledge, Progress, Report, Strike, run as run_plan, sample_keys,
-};
+use echomq_load::chaos::{Driver, Plan, Pledge, Progress, Report, run as run_plan, sample_keys};
 use testkit::{Fault, Faults};
 
+use self::faults::Hand;
 use self::redis::Redis;
 use crate::client::Name;
 
+// The hand that breaks the cluster is that of the chaos run itself.
+#[path = "../../../../crates/load/examples/chaos/faults.rs"]
+mod faults;
 mod redis;
 
 #[derive(clap::Args)]
@@ -102,18 +104,4 @@ fn tell(progress: Progress) {
         "{faults:>4}  {}: servers {server} ms, then {wanted} in 100 ms after {back}  {broken}",
         strike.what
     );
-}
-
-struct Hand(Faults);
-
-impl Breaker for Hand {
-    fn strike(&mut self) -> Strike {
-        let struck = self.0.strike();
-        Strike { kind: struck.fault.name(), what: struck.what, at: struck.at, serving: struck.serving }
-    }
-
-    fn mend(&mut self) -> Vec<String> {
-        let promoted = self.0.mend();
-        promoted.iter().map(|node| format!("node {node} is a primary though no fault promoted it")).collect()
-    }
 }

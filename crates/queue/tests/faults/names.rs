@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use echomq::{EchoMq, Enqueued, JobId, JobSpec, Prefix, Queue, QueueName};
+use echomq::{EchoMq, Enqueued, JobId, JobSpec, Prefix, QueueName};
 use testkit::{Cluster, LIMIT};
 
-use crate::scene::{Runs, until};
+use crate::scene::{Runs, goes_through, until};
 
 /// A table of the field's cases: its rows, and of each the bytes that the first column has in hex.
 fn rows(table: &str) -> impl Iterator<Item = (Vec<u8>, Vec<&str>)> {
@@ -78,15 +78,6 @@ async fn c008_odd_queue_names_are_taken_as_they_are_or_refused_with_the_name_esc
         mq.queues().await.unwrap().iter().map(|name| name.as_str().as_bytes().to_vec()).collect();
     assert_eq!(listed, taken, "each is listed as it was given");
     assert!(!keys(&cluster, &prefix).is_empty());
-}
-
-async fn goes_through(queue: &Queue) {
-    let added = queue.enqueue(JobSpec::new("x")).await.unwrap();
-    let runs = Runs::default();
-    let worker = queue.worker(runs.noting()).start().await.unwrap();
-    until("it is done", async || queue.counts().await.unwrap().done == 1).await;
-    worker.stop(LIMIT).await;
-    runs.assert_once_each(&[added.id().clone()]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,6 +30,16 @@ pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     }
 }
 
+/// A job that is added is worked off, once.
+pub(crate) async fn goes_through(queue: &Queue) {
+    let added = queue.enqueue(JobSpec::new("x")).await.unwrap();
+    let runs = Runs::default();
+    let worker = queue.worker(runs.noting()).start().await.unwrap();
+    until("it is done", async || queue.counts().await.unwrap().done == 1).await;
+    worker.stop(LIMIT).await;
+    runs.assert_once_each(&[added.id().clone()]);
+}
+
 /// Adds so many jobs, each with its number as its payload.
 pub(crate) async fn add(queue: &Queue, jobs: usize) -> Vec<JobId> {
     let specs = (0..jobs).map(|n| JobSpec::new(n.to_string())).collect();

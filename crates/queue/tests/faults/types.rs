@@ -1,9 +1,8 @@
 //! Keys under a queue's names that something else has stored.
 
 use echomq::JobSpec;
-use testkit::LIMIT;
 
-use crate::scene::{Runs, queue, until};
+use crate::scene::{Runs, goes_through, queue};
 
 /// A command that stores a value of each type that a key could hold instead of ours.
 const OTHERS: [(&str, &[&str]); 5] = [
@@ -53,10 +52,5 @@ async fn c100_a_worker_on_keys_of_another_type_refuses_to_start_and_deletes_noth
         }
     }
 
-    let added = queue.enqueue(JobSpec::new("x")).await.unwrap();
-    let runs = Runs::default();
-    let worker = queue.worker(runs.noting()).start().await.unwrap();
-    until("it is done", async || queue.counts().await.unwrap().done == 1).await;
-    worker.stop(LIMIT).await;
-    runs.assert_once_each(&[added.id().clone()]);
+    goes_through(&queue).await;
 }
