@@ -339,17 +339,21 @@ async fn a_confirmation_that_nobody_waits_for_any_more_holds_up_no_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_is_on_disk_or_the_server_says_that_it_can_not_tell() {
-    let cluster = testkit::cluster_with(1, 0);
-    let client = client(&cluster.url(), DEADLINE).await;
-    let confirm = Confirm::synced(0, Duration::from_secs(3));
-    let write = Command::new("SET").key("k").arg("v");
-    let (_, confirmation) = client.call_confirmed(write, Repeat::Idempotent, confirm).await.unwrap();
-    match confirmation.refusal() {
-        None => assert!(confirmation.is_enough() && confirmation.on_disk, "{confirmation:?}"),
-        // Without an append-only file, or without the command, nothing is confirmed, and the write stands.
-        Some(said) => assert!(!confirmation.is_enough() && said.starts_with("ERR"), "{said}"),
+    for append_only in ["yes", "no"] {
+        let cluster = testkit::cluster_configured(1, 0, &[("appendonly", append_only)]);
+        let client = client(&cluster.url(), DEADLINE).await;
+        let confirm = Confirm::synced(0, LIMIT);
+        let write = Command::new("SET").key("k").arg("v");
+        let (_, confirmation) = client.call_confirmed(write, Repeat::Idempotent, confirm).await.unwrap();
+        if append_only == "yes" && testkit::engine().has_waitaof() {
+            assert!(confirmation.is_enough() && confirmation.on_disk, "{confirmation:?}");
+        } else {
+            // Without such a file, or without the command, nothing is confirmed, and the write stands.
+            let said = confirmation.refusal().unwrap();
+            assert!(!confirmation.is_enough() && said.starts_with("ERR"), "{said}");
+        }
+        assert_eq!(ask(&client, "GET", "k", &[]).await, text("v"));
     }
-    assert_eq!(ask(&client, "GET", "k", &[]).await, text("v"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
